@@ -1,0 +1,1 @@
+"""pytest-vqaeval: visual-question-answering benchmarks as pytest test suites."""

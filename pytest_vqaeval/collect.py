@@ -1,0 +1,211 @@
+"""Specs -> pytest items: a spec is a module, a subset a test function, a sample one of its parameters."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_vqaeval.errors import DataError, MissingExtra, SpecError
+from pytest_vqaeval.hub import find_data
+from pytest_vqaeval.names import mark_name, node_name
+from pytest_vqaeval.records import Record, read_records
+from pytest_vqaeval.sample import Sample, build_samples, placeholders
+from pytest_vqaeval.selection import certainly_false
+from pytest_vqaeval.spec import SUFFIX, Spec, read_spec
+
+if TYPE_CHECKING:
+    from pytest_vqaeval.evaluation import Evaluation
+
+
+class VqaWarning(pytest.PytestWarning):
+    """Something in the data that the user should know of."""
+
+
+class SpecModule(pytest.Module):
+    """A spec file. Its `obj` is made up, so that all that pytest does with modules and functions works."""
+
+    evaluation: Evaluation
+    spec: Spec
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, path: Path, evaluation: Evaluation) -> SpecModule:
+        """The collector of a spec; outside rootdir, where pytest's own node id would be empty, it gets one."""
+        inside = path.is_relative_to(parent.config.rootpath)
+        nodeid = None if inside else f"benchmarks/{path.name}"
+        module: SpecModule = cls.from_parent(parent, path=path, nodeid=nodeid)
+        module.evaluation = evaluation
+        return module
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """The items of all samples that are not certainly deselected."""
+        try:
+            self.spec = read_spec(self.path)
+            if _certainly_deselected(self.config, self.spec):
+                self.obj = types.ModuleType(self.spec.name)
+                return []
+            check_tags(self.config, self.spec)
+            self.evaluation.scorer(self.spec)
+            self.obj = self._module(self._samples())
+        except SpecError as error:
+            raise self.CollectError(str(error)) from None
+        for tag in self.spec.tags:
+            self.add_marker(_mark(self.config, tag))
+        return super().collect()
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Every function of the made-up module is a test."""
+        return isinstance(vars(self.obj).get(name), types.FunctionType)
+
+    def _samples(self) -> dict[str, list[Sample]]:
+        """The samples of each function, in the order of the spec's subsets."""
+        try:
+            samples: Iterator[Sample] = build_samples(self.spec, list(self._records()))
+            found = list(samples)
+        except (DataError, MissingExtra) as error:
+            found = list(placeholders(self.spec, str(error)))
+        by_subset: dict[str, list[Sample]] = {subset: [] for subset in self.spec.subsets}
+        for sample in found:
+            by_subset.setdefault(sample.subset, []).append(sample)
+        limit = self.evaluation.settings.limit
+        self.evaluation.about(self.spec, list(by_subset), len(found))
+        functions: defaultdict[str, list[Sample]] = defaultdict(list)
+        for subset, part in by_subset.items():
+            functions[node_name(subset)] += islice(part, limit)
+        return {name: part for name, part in functions.items() if part}
+
+    def _records(self) -> Iterator[tuple[str | None, Record]]:
+        folder = find_data(self.spec, self.evaluation.settings.data)
+        for subset, pattern in self.spec.records.files:
+            files = sorted(folder.glob(pattern)) if any(c in pattern for c in "*?[") else [folder / pattern]
+            if not files:
+                raise DataError(f"no file {pattern} in {folder}")
+            for file in files:
+                for record in read_records(file, self.spec.records.columns):
+                    yield subset, record
+
+    def _module(self, functions: dict[str, list[Sample]]) -> types.ModuleType:
+        module = types.ModuleType(node_name(self.spec.name), self.spec.description or self.spec.title)
+        module.__file__ = str(self.path)
+        refused: set[str] = set()
+        for name, samples in functions.items():
+            function = _function(name, self.path)
+            parameters = [
+                pytest.param(sample, id=sample.node, marks=self._marks(sample, refused)) for sample in samples
+            ]
+            setattr(module, name, pytest.mark.parametrize("vqa_sample", parameters)(function))
+        return module
+
+    def _marks(self, sample: Sample, refused: set[str]) -> list[pytest.MarkDecorator]:
+        marks = []
+        for value in sample.marks:
+            name = mark_name(value)
+            if _may_mark(self.config, name):
+                marks.append(_mark(self.config, name))
+            elif value not in refused:
+                refused.add(value)
+                about = f"{sample.where}: the value {value!r} is not made a mark: its name is taken, or it has no letters"
+                warnings.warn(VqaWarning(about), stacklevel=2)
+        return marks
+
+
+def sample_of(item: pytest.Item) -> Sample | None:
+    """The sample of an item; None for an ordinary test."""
+    callspec = getattr(item, "callspec", None)
+    sample = callspec.params.get("vqa_sample") if callspec else None
+    return sample if isinstance(sample, Sample) else None
+
+
+def point_at_record(item: pytest.Item, sample: Sample) -> None:
+    """Let annotations and editors find the record instead of the plugin."""
+    if sample.record:
+        item.location = (str(sample.record.file), max(0, sample.record.line - 1), item.location[2])
+
+
+def _function(name: str, spec: Path) -> types.FunctionType:
+    """The test function of a subset: the same body for all, under its own name."""
+    from pytest_vqaeval.items import check
+
+    code = check.__code__.replace(co_filename=str(spec), co_name=name, co_firstlineno=1)
+    return types.FunctionType(code, check.__globals__, name)
+
+
+_MARKS = pytest.StashKey[tuple[set[str], dict[str, pytest.MarkDecorator]]]()
+
+
+def _known_marks(config: pytest.Config) -> tuple[set[str], dict[str, pytest.MarkDecorator]]:
+    """Names of marks that others registered, and the marks that the plugin made."""
+    if _MARKS not in config.stash:
+        lines: list[str] = config.getini("markers")
+        config.stash[_MARKS] = ({line.split(":")[0].split("(")[0].strip() for line in lines}, {})
+    return config.stash[_MARKS]
+
+
+def _may_mark(config: pytest.Config, name: str) -> bool:
+    return bool(name) and name not in _known_marks(config)[0] and name not in ("and", "or", "not")
+
+
+def _mark(config: pytest.Config, name: str) -> pytest.MarkDecorator:
+    made = _known_marks(config)[1]
+    if name not in made:
+        config.addinivalue_line("markers", f"{name}: samples of benchmarks")
+        made[name] = getattr(pytest.mark, name)
+    return made[name]
+
+
+def check_tags(config: pytest.Config, spec: Spec) -> None:
+    """Refuse tags that can't be marks.
+
+    Raises:
+        SpecError: pytest has a mark of that name, or it is no name.
+    """
+    for tag in spec.tags:
+        if mark_name(tag) != tag or not _may_mark(config, tag):
+            raise SpecError(
+                f"{spec.path}: tags: {tag!r} can't be a mark (pytest has one of that name, or it is no lower-case word)"
+            )
+
+
+def _certainly_deselected(config: pytest.Config, spec: Spec) -> bool:
+    others = [other for other in _siblings(spec.path) if other.name != spec.name]
+    own_names = [spec.path.name, spec.name, *spec.path.parts[-3:-1], *spec.tags]
+    derived = bool(spec.marks) or not spec.subsets  # names that only the data knows
+
+    def by_keyword(word: str) -> bool | None:
+        word = word.lower()
+        if any(word in name.lower() for name in own_names):
+            return True
+        if any(word in node_name(subset).lower() for subset in spec.subsets):
+            return None
+        if any(word in other.name.lower() for other in others):
+            return False
+        return None if derived or not _known(word, others) else False
+
+    def by_mark(word: str) -> bool | None:
+        if word in spec.tags:
+            return True
+        return None if spec.marks or not any(word in other.tags for other in others) else False
+
+    keyword, mark = config.getoption("keyword"), config.getoption("markexpr")
+    return bool(keyword and certainly_false(keyword, by_keyword)) or bool(mark and certainly_false(mark, by_mark))
+
+
+def _known(word: str, specs: list[Spec]) -> bool:
+    return any(word in name.lower() for spec in specs for name in (*spec.tags, *spec.subsets))
+
+
+def _siblings(path: Path) -> list[Spec]:
+    """The readable specs beside a spec, itself included."""
+    found = []
+    for file in sorted(path.parent.glob(f"*{SUFFIX}")):
+        try:
+            found.append(read_spec(file))
+        except SpecError:
+            continue  # its own collection says so
+    return found

@@ -1,0 +1,127 @@
+"""Models: objects with `ask(messages) -> Reply`, and how a name on the command line becomes one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
+
+from pytest_vqaeval.errors import Failure, ModelError, UsageError
+from pytest_vqaeval.reply import Reply
+
+if TYPE_CHECKING:
+    from pytest_vqaeval.question import Message
+    from pytest_vqaeval.settings import Settings
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A vision-language model.
+
+    An optional attribute `concurrency` says how many threads may ask at once, an optional `close()` ends connections.
+    """
+
+    def ask(self, messages: Sequence[Message], /) -> Reply:
+        """Ask; messages are in OpenAI's form, pictures are data URLs.
+
+        Raises:
+            ModelError: there is no reply.
+        """
+
+
+def model_label(name: str) -> str:
+    """What a model is called in reports: without its URL, and without the folder of a replayed file."""
+    if name.startswith("replay:"):
+        return "replay:" + Path(name.removeprefix("replay:")).name
+    return name.partition("@http")[0]
+
+
+def model_labels(names: Sequence[str]) -> list[str]:
+    """Labels for all models of a run; where two would be the same, the host tells them apart.
+
+    Raises:
+        UsageError: the same model is named twice.
+    """
+    if len(set(names)) < len(names):
+        raise UsageError(f"--vqa-model: {next(n for n in names if names.count(n) > 1)} is given twice")
+    labels = [model_label(name) for name in names]
+    return [
+        label if labels.count(label) == 1 else _with_place(label, name)
+        for label, name in zip(labels, names, strict=True)
+    ]
+
+
+def _with_place(label: str, name: str) -> str:
+    if name.startswith("replay:"):
+        return name
+    place = urlsplit(name.partition("@")[2])
+    return f"{label}@{place.hostname}:{place.port}" if place.hostname else label
+
+
+def make_model(name: str, settings: Settings, folder: Path) -> Model:
+    """The model that `--vqa-model` names.
+
+    Args:
+        name: `NAME`, `NAME@URL`, `demo` or `replay:FILE`.
+        settings: the run's settings.
+        folder: the folder pytest was started in; a replayed file is relative to it.
+
+    Raises:
+        UsageError: a file or URL that can't be used.
+    """
+    if name == "demo":
+        from pytest_vqaeval.models.demo import Demo
+
+        return Demo()
+    if name.startswith("replay:"):
+        from pytest_vqaeval.models.replay import Replay
+
+        return Replay(model_label(name), folder / Path(name.removeprefix("replay:")).expanduser())
+    from pytest_vqaeval.models.openai import OpenAI
+
+    served, at, rest = name.partition("@http")
+    return OpenAI(
+        name=served,
+        url=f"http{rest}" if at else settings.url,
+        api_key=os.environ.get(settings.api_key_env),
+        timeout_s=settings.timeout,
+        retries=settings.retries,
+        generation=dict(settings.generation),
+        headers=dict(settings.header),
+        concurrency=1,
+        on_request=None,
+    )
+
+
+def as_model(value: Any, name: str) -> Model:
+    """What a user's `vqa_model` fixture gives: a model as it is, or a plain function of messages.
+
+    Raises:
+        UsageError: neither.
+    """
+    if isinstance(value, Model):
+        return value
+    if callable(value):
+        return PlainFunction(value, name)
+    raise UsageError(
+        f"the fixture vqa_model gave {type(value).__name__}; it must give an object with ask(messages) -> Reply, "
+        "or a function of messages that returns a text"
+    )
+
+
+class PlainFunction:
+    """A user's function `messages -> str` (or `-> Reply`) in the place of a model."""
+
+    def __init__(self, function: Callable[[Sequence[Message]], Any], name: str) -> None:
+        self._function, self.name = function, name
+
+    def ask(self, messages: Sequence[Message]) -> Reply:
+        """Call the function; what it raises is left as it is, so that its traceback shows where."""
+        value = self._function(messages)
+        if isinstance(value, Reply):
+            return value
+        if isinstance(value, str):
+            return Reply(value)
+        raise ModelError(f"the model function returned {type(value).__name__}, not a text", Failure.SAMPLE)

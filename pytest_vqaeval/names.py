@@ -1,0 +1,45 @@
+"""Names made of data: node ids, marks, folder names, and texts that a terminal may show."""
+
+from __future__ import annotations
+
+import re
+
+_NOT_IN_ID = re.compile(r"[^\w-]+")  # \w: letters of any script, digits and the underscore
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def node_name(text: str) -> str:
+    """A part of a node id. A dot would print as `::`, and brackets and colons have a meaning there."""
+    return _NOT_IN_ID.sub("-", text) or "-"
+
+
+def mark_name(text: str) -> str:
+    """A mark for a value of the data: `X-Ray` -> `x-ray`; empty if nothing fit is left."""
+    return _NOT_IN_ID.sub("-", text.strip()).strip("-_").lower()
+
+
+def folder_name(text: str) -> str:
+    """A folder name of letters, digits, `.`, `_` and `-`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:60] or "model"
+
+
+def printable(text: str) -> str:
+    """Control and direction characters shown as escapes: data must not move the cursor or turn lines round."""
+    return _CONTROL.sub(lambda match: match.group() if match.group() == "\n" else _escape(match.group()), text)
+
+
+def _escape(char: str) -> str:
+    return {"\t": " ", "\r": "\\r"}.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+
+
+def one_line(text: str) -> str:
+    """For messages: printable, and new lines shown as such."""
+    return printable(text).replace("\n", "\\n")
+
+
+def cut_middle(text: str, most: int) -> str:
+    """At most about `most` characters; what is left out is counted in the middle."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"

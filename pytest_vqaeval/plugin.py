@@ -1,0 +1,223 @@
+"""The face of the plugin: options, hooks and fixtures. Each forwards; nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_vqaeval.errors import UsageError, VqaError
+from pytest_vqaeval.settings import OPTIONS, Settings
+
+if TYPE_CHECKING:
+    from pytest_vqaeval.evaluation import Evaluation
+    from pytest_vqaeval.models import Model
+    from pytest_vqaeval.reply import Reply
+    from pytest_vqaeval.run import Run
+    from pytest_vqaeval.sample import Sample
+    from pytest_vqaeval.scoring.base import Score
+
+SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
+EVALUATION: pytest.StashKey[Evaluation] = pytest.StashKey()
+RUN: pytest.StashKey[Run] = pytest.StashKey()
+LEFT_OUT: pytest.StashKey[list[Path]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare all options, on the command line and in ini files."""
+    group = parser.getgroup("vqaeval", "visual-question-answering benchmarks (pytest-vqaeval)")
+    for option in OPTIONS:
+        option.add_to(parser, group)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that others may implement."""
+    from pytest_vqaeval import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options once, and refuse at once what can't be used."""
+    from pytest_vqaeval.shipped import add_benchmarks, refuse_spec_without_model
+
+    try:
+        settings = config.stash[SETTINGS] = Settings.read(config)
+        add_benchmarks(config, settings)
+        refuse_spec_without_model(config, settings)
+        if settings.model and not config.option.collectonly:
+            _evaluation(config).check_models()
+            if not hasattr(config, "workerinput"):
+                _start_run(config)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _start_run(config: pytest.Config) -> None:
+    """The controller's side: results, summary, gates, exit code."""
+    from pytest_vqaeval.run import Run
+
+    config.stash[RUN] = Run(config, config.stash[SETTINGS], _evaluation(config))
+    config.pluginmanager.register(config.stash[RUN], "vqaeval-run")
+
+
+def _evaluation(config: pytest.Config) -> Evaluation:
+    """The process's side of the run: models, archives, scorers."""
+    if EVALUATION not in config.stash:
+        from pytest_vqaeval.evaluation import Evaluation
+
+        worker: dict[str, Any] = getattr(config, "workerinput", {})
+        config.stash[EVALUATION] = Evaluation(
+            config.stash[SETTINGS],
+            config.invocation_params.dir,
+            worker.get("workerid", "main"),
+            config.hook.pytest_vqa_scorers,
+            worker.get("vqa_run"),
+        )
+    return config.stash[EVALUATION]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Name the models and the run folder."""
+    run = config.stash.get(RUN, None)
+    return run.header() if run else None
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A spec becomes a module of samples; without a model specs are left alone."""
+    if not file_path.name.endswith(".vqa.yaml"):
+        return None
+    config = parent.config
+    if not config.stash[SETTINGS].model and not config.option.collectonly:
+        config.stash.setdefault(LEFT_OUT, []).append(file_path)
+        return None
+    from pytest_vqaeval.collect import SpecModule
+
+    return SpecModule.of(parent, file_path, _evaluation(config))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Several models: one item per model."""
+    if "vqa_model_name" in metafunc.fixturenames and EVALUATION in metafunc.config.stash:
+        labels = metafunc.config.stash[EVALUATION].labels
+        if len(labels) > 1:
+            from pytest_vqaeval.names import node_name
+
+            ids = [node_name(label) for label in labels]
+            metafunc.parametrize("vqa_model_name", labels, ids=ids, scope="session", indirect=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Point each sample at its record."""
+    if EVALUATION in config.stash:
+        from pytest_vqaeval.collect import point_at_record, sample_of
+
+        for item in items:
+            if sample := sample_of(item):
+                point_at_record(item, sample)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Write down what the run selected."""
+    config = session.config
+    if EVALUATION in config.stash and not config.option.collectonly:
+        from pytest_vqaeval.items import selection_of
+
+        if run := config.stash.get(RUN, None):
+            run.open_folder()
+        config.stash[EVALUATION].note_selection(selection_of(session.items, config.stash[EVALUATION]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach a sample's result to its report, as basic types: this is what xdist carries to the controller."""
+    report = yield
+    if EVALUATION in item.config.stash:
+        from pytest_vqaeval.items import attach_result
+
+        attach_result(item, call, report, item.config.stash[EVALUATION])
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """A wrong answer is filed under a category of its own: 800 of them print no 800 failures."""
+    result: dict[str, Any] = getattr(report, "vqa", None) or {}
+    if report.when == "call" and report.failed and result.get("outcome") in _WRONG:
+        return "wrong", "w", ("WRONG", {"yellow": True})
+    return None
+
+
+_WRONG = ("wrong", "unparsed", "truncated", "empty")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say which specs were left alone."""
+    if left := config.stash.get(LEFT_OUT, None):
+        terminalreporter.write_line(f"vqaeval: {len(left)} benchmarks were not run: no --vqa-model")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close what was opened."""
+    if EVALUATION in config.stash:
+        config.stash[EVALUATION].close()
+
+
+@pytest.fixture
+def vqa_sample(request: pytest.FixtureRequest) -> Sample:
+    """The sample that an item asks: its record, subset, category, cluster and question."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="session")
+def vqa_model_name(request: pytest.FixtureRequest) -> str:
+    """The name of the model under evaluation; parametrized where `--vqa-model` is given several times."""
+    labels = _evaluation(request.config).labels
+    return str(getattr(request, "param", labels[0] if labels else ""))
+
+
+@pytest.fixture(scope="session")
+def vqa_model(request: pytest.FixtureRequest, vqa_model_name: str) -> Any:
+    """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
+    evaluation = _evaluation(request.config)
+    own = request.config.hook.pytest_vqa_model(name=vqa_model_name, settings=evaluation.settings)
+    try:
+        return own if own is not None else evaluation.model(vqa_model_name)
+    except VqaError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def vqa_archive(request: pytest.FixtureRequest, vqa_sample: Sample) -> Any:
+    """The benchmark's media: an object with `read(name) -> bytes`."""
+    try:
+        return _evaluation(request.config).archive(vqa_sample.spec)
+    except VqaError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def vqa_reply(request: pytest.FixtureRequest, vqa_sample: Sample, vqa_model: Model, vqa_archive: Any) -> Reply:
+    """The model's reply to the sample. No reply is an error of the item, never a wrong answer."""
+    from pytest_vqaeval.items import ask
+
+    try:
+        return ask(request.node, _evaluation(request.config), vqa_sample, vqa_model, vqa_archive)
+    except VqaError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def vqa_score(request: pytest.FixtureRequest, vqa_sample: Sample, vqa_reply: Reply) -> Score:
+    """The verdict on the reply by the scorer that the spec names."""
+    from pytest_vqaeval.items import score
+
+    try:
+        return score(request.node, _evaluation(request.config), vqa_sample, vqa_reply)
+    except VqaError as error:
+        pytest.fail(str(error), pytrace=False)

@@ -1,0 +1,41 @@
+"""What a scorer knows of a sample: the question as it is asked, its options and its references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from string import ascii_uppercase
+from typing import Any
+
+Message = dict[str, Any]
+"""A chat message in OpenAI's form: `role`, and `content` as text or as a list of parts."""
+
+
+def labels(count: int) -> tuple[str, ...]:
+    """The labels of `count` options: A to Z, then 1, 2, ... (EvalScope's rule: the 27th option is `1`)."""
+    return tuple(ascii_uppercase[:count]) + tuple(str(n) for n in range(1, count - 25))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A record made ready to ask and to score.
+
+    Attributes:
+        text: the question alone, without instructions.
+        messages: what is sent; media are `pytest_vqaeval.media.Media` values until they are loaded.
+        references: the right answers, any of which counts; for a choice question one label (or several, if all are
+            wanted: see the `multi_choice` scorer). Empty where the benchmark has no references.
+        options: the texts of a choice question's options, in order; their labels are `labels(len(options))`.
+        record: the row of the data file that it was made of.
+    """
+
+    text: str
+    messages: Sequence[Message]
+    references: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the options, in order."""
+        return labels(len(self.options))

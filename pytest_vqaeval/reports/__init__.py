@@ -1,0 +1,1 @@
+"""What a run means, for people and for programs."""

@@ -1,0 +1,95 @@
+"""The block that explains one wrong answer: about fifteen lines, all that is needed to see why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_vqaeval.asking import Asked
+from pytest_vqaeval.media import Encoded, Media
+from pytest_vqaeval.names import cut_middle, printable
+from pytest_vqaeval.question import Message
+from pytest_vqaeval.reply import Reply
+from pytest_vqaeval.sample import Sample
+from pytest_vqaeval.scoring.base import Outcome, Score
+
+LONGEST_REPLY = 1200  # characters
+_LABEL = 12  # columns
+
+_WHY = {
+    Outcome.UNPARSED: "no answer could be read in the reply",
+    Outcome.TRUNCATED: "the reply was cut by the token limit before an answer (raise max_tokens)",
+    Outcome.EMPTY: "the reply is empty or was withheld by a content filter",
+}
+
+
+def explain(sample: Sample, score: Score, asked: Asked | None) -> str:
+    """All about one wrong answer, a line a fact; what comes from data or model is made printable."""
+    lines = [("outcome", _outcome(score))]
+    if asked:
+        lines += [("question", asked.question.text), *_pictures(asked), ("sent", _sent(asked))]
+        lines += [("reply", cut_middle(asked.reply.text, LONGEST_REPLY) or "(nothing)")]
+    lines.append(("extracted", "(none)" if score.extracted is None else score.extracted))
+    lines += list(score.details.items())
+    if asked:
+        lines += [("reference", " | ".join(asked.question.references) or "(none)")]
+        lines += [("finish", _cost(asked.reply))]
+    lines.append(("record", f"{sample.where} in {sample.spec.title}"))
+    return "\n".join(_line(label, text) for label, text in lines)
+
+
+def _line(label: str, text: str) -> str:
+    first, *more = printable(text).split("\n")
+    return "\n".join([f"{label:<{_LABEL}} {first}", *(" " * (_LABEL + 1) + line for line in more)])
+
+
+def _outcome(score: Score) -> str:
+    said = score.outcome.value
+    if score.guessed:
+        said += " (guessed: the answer was not stated)"
+    return f"{said}: {_WHY[score.outcome]}" if score.outcome in _WHY else said
+
+
+def _pictures(asked: Asked) -> Iterator[tuple[str, str]]:
+    for part in _parts(asked.messages or asked.question.messages):
+        url = part.get("image_url", {}).get("url")
+        if isinstance(url, Encoded):
+            yield "picture", str(url)
+        elif isinstance(url, Media):
+            yield "picture", f"{url.source} (not read: the reply was stored)"
+
+
+def _sent(asked: Asked) -> str:
+    """The exact text, with a mark where each picture stood."""
+    said = []
+    for message in asked.messages or asked.question.messages:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        texts = [part["text"] if part["type"] == "text" else f"[{part['type']}]" for part in parts]
+        said.append(f"{message['role']}: " + "\n".join(texts))
+    return "\n".join(said)
+
+
+def _parts(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+    for message in messages:
+        if isinstance(message["content"], list):
+            yield from message["content"]
+
+
+def _cost(reply: Reply) -> str:
+    facts = [reply.finish_reason or "no finish reason given"]
+    if reply.usage:
+        facts.append(" + ".join(f"{n:,} {name.removesuffix('_tokens')}" for name, n in _tokens(reply)) + " tokens")
+    if reply.latency_s is not None:
+        facts.append(f"{reply.latency_s:.2f} s")
+    if reply.attempts > 1:
+        facts.append(f"{reply.attempts} attempts")
+    if reply.reused:
+        facts.append("stored reply")
+    return ", ".join(facts)
+
+
+def _tokens(reply: Reply) -> Iterator[tuple[str, int]]:
+    for name in ("prompt_tokens", "completion_tokens"):
+        if name in reply.usage:
+            yield name, reply.usage[name]

@@ -1,0 +1,236 @@
+"""What a run prints: wrong answers, errors by cause, and the tables. Everything fits in 80 columns."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabulate import tabulate
+
+from pytest_vqaeval.gates import GateResult, Verdict
+from pytest_vqaeval.names import cut_middle, one_line
+from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
+from pytest_vqaeval.scoring.base import Outcome
+
+if TYPE_CHECKING:
+    import pytest
+
+_MOST_CAUSES = 12  # of errors
+_MOST_VALUES = 25  # of a grouping field
+
+
+class Printer:
+    """Prints to pytest's terminal."""
+
+    def __init__(self, terminal: Any) -> None:
+        self._terminal = terminal
+        self._config: pytest.Config = terminal.config
+
+    def wrong_answers(self, blocks: Sequence[tuple[str, str]], count: int) -> None:
+        """The first wrong answers in full, each with the command that runs it alone."""
+        if not blocks:
+            return
+        self._terminal.write_sep("=", f"wrong answers ({len(blocks)} of {count:,} shown)")
+        for nodeid, text in blocks:
+            self._terminal.write_sep("_", nodeid, yellow=True)
+            self._lines([*text.strip("\n").split("\n"), f"{'again':<12} {rerun_command(self._config, nodeid)}"])
+        if count > len(blocks):
+            self._lines(["", f"{count - len(blocks):,} more wrong answers: --vqa-show={count} prints all"])
+
+    def errors(self, results: Iterable[Result]) -> None:
+        """Why samples have no verdict: each cause once, with its count and its first sample."""
+        causes: dict[str, list[Result]] = defaultdict(list)
+        for result in results:
+            if result.outcome is Outcome.ERROR:
+                causes[result.error or "unknown"].append(result)
+        if not causes:
+            return
+        total = sum(map(len, causes.values()))
+        self._terminal.write_sep("=", f"samples without a verdict: {total:,}", red=True)
+        ranked = sorted(causes.items(), key=lambda item: -len(item[1]))
+        for cause, hit in ranked[:_MOST_CAUSES]:
+            self._lines([f"{len(hit):,} x {cut_middle(one_line(cause), 600)}", f"    first: {hit[0].nodeid}"])
+        if len(ranked) > _MOST_CAUSES:
+            rest = sum(len(hit) for _, hit in ranked[_MOST_CAUSES:])
+            self._lines(
+                [f"{rest:,} more of {len(ranked) - _MOST_CAUSES:,} other causes (see samples.jsonl in the run)"]
+            )
+
+    def summary(self, summary: Summary, folder: Path | None) -> None:
+        """The tables of every benchmark, its models side by side."""
+        by_name: dict[str, list[BenchmarkReport]] = defaultdict(list)
+        for report in summary.benchmarks:
+            by_name[report.name].append(report)
+        for reports in by_name.values():
+            self._benchmark(reports)
+        if folder:
+            self._lines(["", f"run: {_short(folder, self._config.invocation_params.dir)}"])
+
+    def gates(self, gates: Sequence[GateResult]) -> None:
+        """One line per gate."""
+        colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.INCONCLUSIVE: "yellow"}
+        for gate in gates:
+            about = " ".join(part for part in (gate.benchmark, gate.model) if part)
+            line = f"gate {gate.verdict.value}: {one_line(about)}: {gate.rule}: {gate.said}"
+            self._terminal.write_line(line, **{colours[gate.verdict]: True})
+
+    def _lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._terminal.write_line(line)
+
+    def _benchmark(self, reports: Sequence[BenchmarkReport]) -> None:
+        about = reports[0].about
+        models = ", ".join(one_line(report.model) for report in reports)
+        self._terminal.write_sep("=", f"{about.title}: {models}")
+        self._lines(benchmark_lines(reports))
+
+
+def benchmark_lines(reports: Sequence[BenchmarkReport]) -> list[str]:
+    """The tables of one benchmark; `reports` has one entry per model."""
+    lines = _main_table(reports)
+    for report in reports:
+        prefix = f"{one_line(report.model)}: " if len(reports) > 1 else ""
+        lines += ["", *_counts(report, prefix)]
+    for name in reports[0].about.groups:
+        lines += ["", *_group_table(name, [report.groups[name] for report in reports], reports)]
+    return lines
+
+
+def _main_table(reports: Sequence[BenchmarkReport]) -> list[str]:
+    first = reports[0]
+    rows = [[named.name, *_cells(reports, lambda r: r.subsets, named.name)] for named in _union(reports, "subsets")]
+    if len(rows) > 1 or first.categories:
+        categories = _union(reports, "categories")
+        rows += [[named.name, *_cells(reports, lambda r: r.categories, named.name)] for named in categories]
+        rows.append(
+            ["all samples", *(cell for report in reports for cell in _tally_cells(report.overall, len(reports)))]
+        )
+    if len(first.categories) > 1:
+        means = [[_percent(report.macro)] for report in reports]
+        padded = [["", *mean, ""] if len(reports) == 1 else mean for mean in means]
+        rows.append(["mean of categories", *(cell for cells in padded for cell in cells)])
+    return _table("subset", rows, reports)
+
+
+def _group_table(field: str, groups: Sequence[Sequence[Named]], reports: Sequence[BenchmarkReport]) -> list[str]:
+    names = list(dict.fromkeys(named.name for group in groups for named in group))
+    rows = []
+    for name in names[:_MOST_VALUES]:
+        found = [next((named.tally for named in group if named.name == name), Tally([])) for group in groups]
+        rows.append([name, *(cell for tally in found for cell in _tally_cells(tally, len(reports)))])
+    lines = _table(field, rows, reports)
+    if len(names) > _MOST_VALUES:
+        lines.append(f"and {len(names) - _MOST_VALUES:,} more values of {field} (all are in --vqa-json)")
+    return lines
+
+
+def _union(reports: Sequence[BenchmarkReport], attribute: str) -> list[Named]:
+    found: dict[str, Named] = {}
+    for report in reports:
+        for named in getattr(report, attribute):
+            found.setdefault(named.name, named)
+    return list(found.values())
+
+
+def _cells(reports: Sequence[BenchmarkReport], part: Any, name: str) -> list[str]:
+    tallies = [next((n.tally for n in part(report) if n.name == name), Tally([])) for report in reports]
+    return [cell for tally in tallies for cell in _tally_cells(tally, len(reports))]
+
+
+def _tally_cells(tally: Tally, models: int) -> list[str]:
+    if models > 1:
+        return [f"{_percent(tally.headline)} of {tally.answered:,}" if tally.answered else "none answered"]
+    interval = tally.interval
+    between = f"{100 * interval.low:.1f} - {100 * interval.high:.1f}" if interval else ""
+    return [_answered(tally), _percent(tally.headline), between]
+
+
+def _answered(tally: Tally) -> str:
+    """`529 of 1,061` right; `(+ 3 missing)` where samples have no verdict."""
+    right = f"{tally.answered:,}" if tally.graded else f"{tally.counts[Outcome.CORRECT]:,} of {tally.answered:,}"
+    return f"{right} (+ {tally.missing:,} missing)" if tally.missing else right
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def _table(name: str, rows: list[list[str]], reports: Sequence[BenchmarkReport]) -> list[str]:
+    if len(reports) > 1:
+        header = [name, *(one_line(report.model)[:24] for report in reports)]
+    else:
+        header = [name, *_columns(reports[0])]
+    rows = [[one_line(row[0])[:32], *row[1:]] for row in rows]
+    align = ["left", *["right"] * (len(header) - 1)]
+    return tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align if rows else None).split(
+        "\n"
+    )
+
+
+def _columns(report: BenchmarkReport) -> tuple[str, str, str]:
+    counted = "answered" if report.overall.graded else "correct"
+    return counted, report.metric, "95 % interval"
+
+
+def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
+    """Every outcome with its count, the bounds where samples are missing, and what the interval is."""
+    tally = report.overall
+    shown = [outcome for outcome in Outcome if outcome is not Outcome.SCORED or tally.graded]
+    if tally.graded:
+        shown = [o for o in shown if o not in (Outcome.CORRECT, Outcome.WRONG)]
+    counts = [f"{tally.counts[outcome]:,} {outcome.value.replace('_', ' ')}" for outcome in shown]
+    if tally.guessed:
+        counts.append(f"{tally.guessed:,} guessed")
+    lines = [f"{prefix}{tally.samples:,} samples:", f"  {', '.join(counts)}"]
+    if tally.missing:
+        low, high = tally.bounds
+        incomplete = f"{_percent(low)} if all {tally.missing:,} missing are wrong, {_percent(high)} if right"
+        lines.append(f"  incomplete: {incomplete}")
+    if report.collected > tally.samples:
+        lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} samples were selected")
+    if tally.interval:
+        clusters = f", {tally.interval.clusters:,} clusters" if tally.interval.clusters else ""
+        lines.append(f"  intervals: {tally.interval.method}{clusters}")
+    for name, value in tally.metrics().items():
+        lines.append(f"  {name}: {_percent(value)} of {tally.answered:,}")
+    return lines
+
+
+def rerun_command(config: pytest.Config, nodeid: str) -> str:
+    """The command that runs one sample again: the run's own `--vqa-` options, and the node id.
+
+    The value of a header may be a secret and is left out.
+    """
+    path, _, rest = nodeid.partition("::")
+    absolute = config.rootpath / path
+    if absolute.exists():
+        target = f"{_short(absolute, config.invocation_params.dir)}::{rest}"
+    else:  # a shipped spec outside rootdir
+        target = f"--vqa-benchmark={Path(path).name.removesuffix('.vqa.yaml')}::{rest}"
+    return " ".join(["pytest", *(shlex.quote(option) for option in _own_options(config)), shlex.quote(target)])
+
+
+_NOT_AGAIN = ("--vqa-benchmark", "--vqa-limit", "--vqa-json", "--vqa-fail-under", "--vqa-show", "--vqa-out")
+
+
+def _own_options(config: pytest.Config) -> list[str]:
+    options, arguments = [], iter(str(argument) for argument in config.invocation_params.args)
+    for argument in arguments:
+        if not argument.startswith("--vqa-"):
+            continue
+        name, equals, value = argument.partition("=")
+        value = value if equals else next(arguments, "")
+        if name == "--vqa-header":
+            value = value.partition("=")[0] + "=..."
+        if name not in _NOT_AGAIN:
+            options.append(f"{name}={value}")
+    return options
+
+
+def _short(path: Path, base: Path) -> str:
+    relative = os.path.relpath(path, base)
+    return str(path) if relative.startswith(os.path.join("..", "..")) else relative

@@ -1,0 +1,283 @@
+"""What came back: the result of each sample, and the tallies of subsets, categories, groups and benchmarks."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
+
+
+class Identity(NamedTuple):
+    """What a result is the result of. Never the node id, which changes with the folder pytest runs in."""
+
+    benchmark: str
+    subset: str
+    id: str
+    repeat: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One sample's result: a row of `samples.jsonl`, and what a worker sends to the controller (`report.vqa`).
+
+    Attributes:
+        score: 0 to 1; None where there is no verdict.
+        metrics: further metrics, 0 to 1.
+        latency_s: seconds of the request that succeeded.
+        attempts: requests that it took.
+        fields: the record's values of the grouping fields.
+        error: why there is no reply or no verdict.
+        request_key: hash of the exact request.
+    """
+
+    benchmark: str
+    subset: str
+    id: str
+    repeat: int = 1
+    model: str
+    nodeid: str
+    category: str | None = None
+    cluster: str
+    outcome: Outcome
+    guessed: bool = False
+    score: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    reply: str | None = None
+    extracted: str | None = None
+    reference: Sequence[str] = ()
+    finish_reason: str | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+    latency_s: float | None = None
+    attempts: int | None = None
+    reused: bool = False
+    fields: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+    request_key: str | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """The key of this result."""
+        return Identity(self.benchmark, self.subset, self.id, self.repeat, self.model)
+
+    def to_json(self) -> dict[str, Any]:
+        """Basic types only; what does not apply is left out."""
+        row = {f.name: getattr(self, f.name) for f in fields(self)}
+        row["outcome"] = self.outcome.value
+        row["reference"] = list(self.reference)
+        return {key: value for key, value in row.items() if not _empty(value)}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Result:
+        """The inverse of `to_json`; keys of later versions are ignored."""
+        known = {key: value for key, value in row.items() if key in _RESULT_KEYS}
+        return cls(**{**known, "outcome": Outcome(row["outcome"])})
+
+
+def _empty(value: object) -> bool:
+    """Not 0.0, which is a score."""
+    return value is None or value is False or value in ({}, [])
+
+
+_RESULT_KEYS = frozenset(f.name for f in fields(Result))
+
+
+class Tally:
+    """The counts, the score and its interval over a set of results."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self._results = list(results)
+        self.counts = Counter(result.outcome for result in self._results)
+        self.samples = len(self._results)
+        self.guessed = sum(result.guessed for result in self._results)
+
+    @property
+    def missing(self) -> int:
+        """Samples without a verdict: errors and those never reached."""
+        return self.counts[Outcome.ERROR] + self.counts[Outcome.NOT_RUN]
+
+    @property
+    def answered(self) -> int:
+        """Samples with a verdict."""
+        return self.samples - self.missing
+
+    @property
+    def graded(self) -> bool:
+        """The scorer gave values instead of right and wrong."""
+        return self.counts[Outcome.SCORED] > 0
+
+    @cached_property
+    def _values(self) -> dict[str, list[float]]:
+        values: defaultdict[str, list[float]] = defaultdict(list)
+        for result in self._results:
+            if result.outcome.answered and result.score is not None:
+                values[result.cluster].append(result.score)
+        return values
+
+    @property
+    def headline(self) -> float | None:
+        """Accuracy, or the mean score of a graded scorer, over what was answered; None if nothing was."""
+        values = [value for cluster in self._values.values() for value in cluster]
+        return sum(values) / len(values) if values else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of right answers among what was answered; None for a graded scorer."""
+        return None if self.graded else self.headline
+
+    @property
+    def mean_score(self) -> float | None:
+        """Mean score of a graded scorer, else None."""
+        return self.headline if self.graded else None
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """95 % interval of the headline: Wilson on the effective n, or of a mean."""
+        return mean_interval(self._values) if self.graded else proportion_interval(self._values)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The headline if all missing samples were wrong, and if all were right."""
+        return self.bounds_with(0)
+
+    def bounds_with(self, deselected: int) -> tuple[float, float]:
+        """The bounds if a number of samples that are not in this tally are missing too."""
+        samples, missing = self.samples + deselected, self.missing + deselected
+        if not samples:
+            return 0.0, 1.0
+        total = sum(value for cluster in self._values.values() for value in cluster)
+        return total / samples, (total + missing) / samples
+
+    def metrics(self) -> dict[str, float]:
+        """Means of the further metrics over the results that have them."""
+        values: defaultdict[str, list[float]] = defaultdict(list)
+        for result in self._results:
+            for name, value in result.metrics.items():
+                values[name].append(value)
+        return {name: sum(column) / len(column) for name, column in values.items()}
+
+    def errors(self) -> list[tuple[str, int]]:
+        """The causes of errors with their counts, the most frequent first."""
+        return Counter(result.error or "unknown" for result in self._results if result.error).most_common()
+
+
+@dataclass(frozen=True)
+class About:
+    """What the reports must know of a benchmark beside its results; written by the process that collected it.
+
+    Attributes:
+        collected: number of samples (times repeats) before anything was deselected.
+        subsets: in the order of the tables.
+    """
+
+    name: str
+    title: str
+    scorer: str
+    collected: int
+    subsets: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    fail_under: float | None = None
+
+
+@dataclass(frozen=True)
+class Named:
+    """A line of a table: a subset, a category or a value of a grouping field."""
+
+    name: str
+    tally: Tally
+    category: str | None = None
+
+
+@dataclass(frozen=True)
+class BenchmarkReport:
+    """The numbers of one benchmark and one model."""
+
+    about: About
+    model: str
+    overall: Tally
+    categories: Sequence[Named]
+    subsets: Sequence[Named]
+    groups: Mapping[str, Sequence[Named]]
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name."""
+        return self.about.name
+
+    @property
+    def collected(self) -> int:
+        """How many samples the benchmark has, selected or not."""
+        return self.about.collected
+
+    @property
+    def metric(self) -> str:
+        """What the headline is: `accuracy` or `score`."""
+        return "score" if self.overall.graded else "accuracy"
+
+    @property
+    def macro(self) -> float | None:
+        """The plain mean of the categories' headlines; None where one has no answers, or there are none."""
+        scores = [category.tally.headline for category in self.categories]
+        known = [score for score in scores if score is not None]
+        return sum(known) / len(known) if known and len(known) == len(scores) else None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A whole run."""
+
+    benchmarks: Sequence[BenchmarkReport]
+
+
+def summarize(abouts: Iterable[About], results: Iterable[Result]) -> Summary:
+    """Tally results by benchmark and model, in order of first appearance.
+
+    `results` holds one row per identity, those never reached included.
+    """
+    by_benchmark: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        by_benchmark[result.benchmark, result.model].append(result)
+    known = {about.name: about for about in abouts}
+    return Summary(
+        [
+            _report(known.get(name) or About(name, name, "", len(rows)), model, rows)
+            for (name, model), rows in by_benchmark.items()
+        ]
+    )
+
+
+def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
+    category_of = {row.subset: row.category for row in rows}
+    subsets = [
+        Named(name, tally, category_of[name]) for name, tally in _tallies(rows, lambda row: row.subset, about.subsets)
+    ]
+    with_category = [row for row in rows if row.category is not None]
+    categories = [
+        Named(name, tally) for name, tally in _tallies(with_category, lambda row: str(row.category), about.categories)
+    ]
+    groups = {
+        name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))]
+        for name in about.groups
+    }
+    return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups)
+
+
+def _field(name: str, row: Result) -> str:
+    return row.fields.get(name, "(none)")
+
+
+def _tallies(
+    rows: Iterable[Result], key: Callable[[Result], str], order: Sequence[str] = ()
+) -> list[tuple[str, Tally]]:
+    parts: dict[str, list[Result]] = defaultdict(list)
+    for row in rows:
+        parts[key(row)].append(row)
+    names = [name for name in order if name in parts]
+    names += sorted(parts.keys() - set(names)) if not order else [name for name in parts if name not in names]
+    return [(name, Tally(parts[name])) for name in names]

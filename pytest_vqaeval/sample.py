@@ -1,0 +1,167 @@
+"""Records -> samples: who a sample is (at collection) and what it asks (when its turn comes)."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.media import Media
+from pytest_vqaeval.names import node_name
+from pytest_vqaeval.question import Message, Question
+from pytest_vqaeval.records import Record
+from pytest_vqaeval.spec import DEFAULT_SUBSET, Part, Spec
+from pytest_vqaeval.templates import field_text
+
+UNREADABLE = "unreadable"  # the subset of records of which no subset can be read
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One record of a benchmark, ready to be asked.
+
+    Attributes:
+        node: how the sample is named inside the brackets of its node id.
+        cluster: samples with the same picture are dependent.
+        marks: names of pytest marks that come from the data.
+        problem: why it can't be asked; such a sample is an error.
+        repeat: which asking of the same question it is, from 1.
+    """
+
+    spec: Spec
+    record: Record | None
+    subset: str
+    id: str
+    node: str
+    cluster: str
+    marks: tuple[str, ...] = ()
+    problem: str | None = None
+    repeat: int = 1
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        return self.spec.name
+
+    @property
+    def category(self) -> str | None:
+        """The category that holds the subset."""
+        return self.spec.category_of(self.subset)
+
+    @property
+    def where(self) -> str:
+        """The place of the record, for messages."""
+        return self.record.where if self.record else self.spec.path.name
+
+    def fields(self, names: Sequence[str]) -> dict[str, str]:
+        """The values of the grouping fields; those that the record lacks are left out."""
+        row = self.record.row if self.record else {}
+        return {name: str(row[name]) for name in names if row.get(name) is not None}
+
+    def question(self) -> Question:
+        """Fill in prompt, messages and references.
+
+        Raises:
+            DataError: the record can't be asked: names its place and the field.
+        """
+        if self.problem or self.record is None:
+            raise DataError(self.problem or f"{self.where}: no record")
+        try:
+            return _question(self.spec, self.record)
+        except DataError as error:
+            raise DataError(f"{self.where}: {error}") from None
+
+
+def _fields(record: Record) -> ChainMap[str, Any]:
+    """What templates see: the record's fields, and `row`, its number, where no field has that name."""
+    return ChainMap({}, record.row, {"row": record.number})
+
+
+def _question(spec: Spec, record: Record) -> Question:
+    fields = _fields(record)
+    if spec.prompt:
+        fields["prompt"] = _prompt(spec, fields)
+    messages: list[Message] = [
+        {"role": message.role, "content": [_part(part, fields) for part in message.parts]}
+        for message in spec.sample.messages
+    ]
+    return Question(
+        text=spec.sample.question.render(fields),
+        messages=messages,
+        references=(spec.sample.reference.render(fields),) if spec.sample.reference else (),
+        record=record.row,
+    )
+
+
+def _prompt(spec: Spec, fields: Mapping[str, Any]) -> str:
+    assert spec.prompt is not None
+    value = field_text(fields, spec.prompt.by) if spec.prompt.by else ""
+    template = spec.prompt.templates.get(value)
+    if template is None:
+        raise DataError(
+            f"field {spec.prompt.by!r} is {value!r}; the spec has prompts for {', '.join(spec.prompt.templates)}"
+        )
+    return template.render(fields)
+
+
+def _part(part: Part, fields: ChainMap[str, Any]) -> dict[str, Any]:
+    text = part.template.render(fields)
+    if part.kind == "text":
+        return {"type": "text", "text": text}
+    return {"type": "image_url", "image_url": {"url": Media("image", text)}}
+
+
+def build_samples(spec: Spec, records: Sequence[tuple[str | None, Record]]) -> Iterator[Sample]:
+    """The samples of a benchmark, in the order of its records.
+
+    Args:
+        spec: the benchmark.
+        records: pairs of the file's subset (None: the record says it) and record.
+    """
+    first: dict[tuple[str, str], str] = {}
+    nodes: set[tuple[str, str]] = set()
+    for file_subset, record in records:
+        sample = _sample(spec, file_subset, record)
+        key = (sample.subset, sample.id)
+        if key in first:
+            sample = _broken(sample, f"{record.where}: id {sample.id!r} is also that of {first[key]}", record)
+        elif (node_name(sample.subset), sample.node) in nodes:  # they differ only in what a node id can't hold
+            sample = replace(sample, node=f"{sample.node}-row{record.number}")
+        first.setdefault((sample.subset, sample.id), record.where)
+        nodes.add((node_name(sample.subset), sample.node))
+        yield sample
+
+
+def _sample(spec: Spec, file_subset: str | None, record: Record) -> Sample:
+    rule, row, fields = spec.sample, record.row, _fields(record)
+    row_id = f"row{record.number}"
+    if record.problem:
+        subset = file_subset or (DEFAULT_SUBSET if rule.subset is None else UNREADABLE)
+        return Sample(spec, record, subset, row_id, row_id, row_id, problem=f"{record.where}: {record.problem}")
+    try:
+        subset = rule.subset.render(fields) if rule.subset else file_subset or DEFAULT_SUBSET
+    except DataError as error:
+        return Sample(spec, record, UNREADABLE, row_id, row_id, row_id, problem=f"{record.where}: subset: {error}")
+    problem = None
+    if spec.categories and subset not in spec.subsets:
+        problem = f"{record.where}: subset {subset!r} is not in the spec's categories ({', '.join(spec.subsets)})"
+    try:
+        sample_id = rule.id.render(fields)
+        cluster = rule.cluster.render(fields) if rule.cluster else sample_id
+    except DataError as error:
+        return Sample(spec, record, subset, row_id, row_id, row_id, problem=f"{record.where}: {error}")
+    marks = tuple(str(row[name]) for name in spec.marks if row.get(name) is not None)
+    return Sample(spec, record, subset, sample_id, node_name(sample_id), cluster, marks, problem)
+
+
+def _broken(sample: Sample, problem: str, record: Record) -> Sample:
+    name = f"{sample.id}-row{record.number}"
+    return replace(sample, id=name, node=node_name(name), problem=problem)
+
+
+def placeholders(spec: Spec, problem: str) -> Iterator[Sample]:
+    """One sample per declared subset that stands for data that is not there."""
+    for subset in spec.subsets or (DEFAULT_SUBSET,):
+        yield Sample(spec, None, subset, "no-data", "no-data", "no-data", problem=problem)

@@ -1,0 +1,208 @@
+"""The options: their names, where they are read from, and the one frozen value that the rest of the code sees.
+
+Command line > environment > ini file > default. A path on the command line or in the environment is relative to the
+folder pytest was started in, a path in an ini file to that file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.gates import FailUnder, parse_fail_under
+
+if TYPE_CHECKING:
+    import pytest
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that the options say. Times are in seconds, `limit` is a number of samples per subset."""
+
+    model: tuple[str, ...]
+    url: str
+    api_key_env: str
+    benchmark: tuple[str, ...]
+    data: Path | None
+    limit: int | None
+    timeout: float
+    retries: int
+    generation: tuple[tuple[str, Any], ...]
+    header: tuple[tuple[str, str], ...]
+    group: tuple[str, ...]
+    show: int
+    out: Path
+    fail_under: tuple[FailUnder, ...]
+    json: Path | None
+
+    @classmethod
+    def read(cls, config: pytest.Config) -> Settings:
+        """Read all options of a pytest run.
+
+        Raises:
+            UsageError: a value that can't be used; the message names where it came from.
+        """
+        return cls(**{option.name: option.value(config) for option in OPTIONS})
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option `--vqa-NAME`, also the ini setting `vqa_NAME`."""
+
+    name: str
+    metavar: str
+    help: str
+    parse: Callable[[str, Path], Any]
+    default: Any = None
+    many: bool = False
+    env: str | None = None
+
+    @property
+    def flag(self) -> str:
+        """The option as it is typed."""
+        return "--vqa-" + self.name.replace("_", "-")
+
+    @property
+    def ini(self) -> str:
+        """The ini setting, and pytest's name for the parsed option."""
+        return "vqa_" + self.name
+
+    def add_to(self, parser: pytest.Parser, group: pytest.OptionGroup) -> None:
+        """Declare the option to pytest."""
+        about = self.help + (f" [env: {self.env}]" if self.env else "")
+        action = "append" if self.many else "store"
+        group.addoption(self.flag, action=action, dest=self.ini, default=None, metavar=self.metavar, help=about)
+        kind: Literal["linelist", "string"] = "linelist" if self.many else "string"
+        parser.addini(self.ini, about, type=kind, default=None)
+
+    def value(self, config: pytest.Config) -> Any:
+        """The option's value in this run: a tuple where it may be given several times."""
+        origin, raw, base = self._raw(config)
+        if not raw:
+            return () if self.many else self.default
+        try:
+            values = tuple(self.parse(text, base) for text in raw)
+        except ValueError as error:
+            raise UsageError(f"{origin}: {error}") from None
+        return values if self.many else values[-1]
+
+    def _raw(self, config: pytest.Config) -> tuple[str, list[str], Path]:
+        typed = config.getoption(self.ini, default=None)
+        if typed is not None and typed != []:
+            return self.flag, typed if self.many else [typed], config.invocation_params.dir
+        if self.env and (text := os.environ.get(self.env)):
+            return self.env, [text], config.invocation_params.dir
+        written = config.getini(self.ini)
+        base = config.inipath.parent if config.inipath else config.rootpath
+        return f"{self.ini} in {config.inipath}", written if self.many else [written] if written else [], base
+
+
+def _text(text: str, _base: Path) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+def _path(text: str, base: Path) -> Path:
+    return (base / Path(_text(text, base)).expanduser()).absolute()
+
+
+def _count(least: int) -> Callable[[str, Path], int]:
+    def parse(text: str, _base: Path) -> int:
+        if not text.strip().isdecimal() or int(text) < least:
+            raise ValueError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(text: str, _base: Path) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{text!r} is not a time in seconds above 0")
+    return seconds
+
+
+def _pair(text: str, what: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"give it as {what}")  # never the text: it may hold a secret
+    return key.strip(), value
+
+
+def _generation(text: str, _base: Path) -> tuple[str, Any]:
+    key, value = _pair(text, "KEY=JSON")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        raise ValueError(f"the value of {key} is not JSON: {value} (quote a text: '{key}=\"text\"')") from None
+
+
+def _header(text: str, _base: Path) -> tuple[str, str]:
+    return _pair(text, "NAME=VALUE")
+
+
+OPTIONS = (
+    Option(
+        "model",
+        "NAME",
+        "model to evaluate: NAME or NAME@URL of an OpenAI-compatible server, `demo` (built in), or `replay:FILE` "
+        "(stored replies); give it again for another column",
+        _text,
+        many=True,
+    ),
+    Option(
+        "url",
+        "URL",
+        "base URL of the model server (default: http://localhost:8000/v1)",
+        _text,
+        "http://localhost:8000/v1",
+        env="OPENAI_BASE_URL",
+    ),
+    Option(
+        "api_key_env",
+        "VARIABLE",
+        "environment variable that holds the server's key (default: OPENAI_API_KEY)",
+        _text,
+        "OPENAI_API_KEY",
+    ),
+    Option(
+        "benchmark",
+        "NAME[::SUBSET[ID]]",
+        "run a shipped benchmark from any folder, or a part of it; may be repeated",
+        _text,
+        many=True,
+    ),
+    Option("data", "DIR", "folder that holds the benchmarks' data folders (slake/, ...)", _path, env="VQA_DATA"),
+    Option("limit", "N", "at most N samples of each subset", _count(1)),
+    Option("timeout", "S", "seconds to wait for one reply (default: 60)", _seconds, 60.0),
+    Option("retries", "N", "further tries after a failed request (default: 4)", _count(0), 4),
+    Option(
+        "generation",
+        "KEY=JSON",
+        "generation parameter, sent as it is (default: temperature=0); may be repeated",
+        _generation,
+        many=True,
+    ),
+    Option("header", "NAME=VALUE", "further HTTP header; may be repeated", _header, many=True),
+    Option("group", "FIELD", "a further table by this field of the records; may be repeated", _text, many=True),
+    Option("show", "N", "how many wrong answers are shown in full (default: 5)", _count(0), 5),
+    Option("out", "DIR", "folder of the run folders (default: .vqaeval)", _path),
+    Option(
+        "fail_under",
+        "[BENCHMARK=]SCORE",
+        "gate: fail if the overall score is below SCORE (0 to 1); may be repeated",
+        lambda text, _base: parse_fail_under(text),
+        many=True,
+    ),
+    Option("json", "FILE", "write the summary as JSON", _path),
+)

@@ -1,0 +1,324 @@
+"""Specs: `*.vqa.yaml` files that describe a benchmark. YAML -> `Spec`, every mistake in one line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from pytest_vqaeval import templates
+from pytest_vqaeval.errors import SpecError, VqaError
+from pytest_vqaeval.gates import FailUnder
+from pytest_vqaeval.question import Question
+from pytest_vqaeval.scoring.base import Scorer
+from pytest_vqaeval.templates import Template, nearest
+from pytest_vqaeval.yamlblock import Block, load
+
+SUFFIX = ".vqa.yaml"
+DEFAULT_SUBSET = "default"
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where the data files lie.
+
+    Attributes:
+        folder: under `--vqa-data` or the cache (or beside the spec), or under the installed package.
+        package: an installed Python package that carries the data.
+        extra: the extra of pytest-vqaeval that installs it.
+    """
+
+    folder: str | None = None
+    package: str | None = None
+    extra: str | None = None
+
+
+@dataclass(frozen=True)
+class RecordFiles:
+    """Which files hold the records: pairs of subset (None: from the record) and file name or pattern.
+
+    `columns` names the columns of rows that are JSON arrays.
+    """
+
+    files: tuple[tuple[str | None, str], ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a message: `kind` is text, image, audio or video."""
+
+    kind: str
+    template: Template
+
+
+@dataclass(frozen=True)
+class MessageTemplate:
+    """A message of the request."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class SampleRule:
+    """How a record becomes a sample."""
+
+    id: Template
+    messages: tuple[MessageTemplate, ...]
+    question: Template
+    reference: Template | None
+    subset: Template | None
+    cluster: Template | None
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The prompt: one template, or one for each value of the field `by`."""
+
+    templates: Mapping[str, Template]
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoreRule:
+    """The scorer's name, its options, and where the spec names it (for errors)."""
+
+    scorer: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+
+    def bind(self, scorers: Mapping[str, Any]) -> Scorer:
+        """The scorer as a function of question and text.
+
+        Raises:
+            SpecError: no such scorer, or an option that it does not have or take.
+        """
+        if self.scorer not in scorers:
+            known = ", ".join(sorted(scorers))
+            raise SpecError(
+                f"{self.where}: unknown scorer {self.scorer!r}{nearest(self.scorer, scorers)}; there are {known}"
+            )
+        function = scorers[self.scorer]
+        takes = inspect.signature(function).parameters
+        options = {name: p for name, p in takes.items() if p.kind is p.KEYWORD_ONLY}
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in takes.values())
+        for key in self.options:
+            if key not in options and not open_ended:
+                has = f"; it takes {', '.join(options)}" if options else "; it takes none"
+                raise SpecError(f"{self.where}: {self.scorer} has no option {key!r}{nearest(key, options)}{has}")
+        bound: Scorer = partial(function, **{key: _frozen(value) for key, value in self.options.items()})
+        if self.options:
+            self._try(bound)
+        return bound
+
+    def _try(self, scorer: Scorer) -> None:
+        """A wrong option value shows at once, not in every sample."""
+        try:
+            scorer(Question("", [], ("A",), ("x", "y")), "A")
+        except (ValueError, TypeError) as error:
+            raise SpecError(f"{self.where}: {self.scorer}: {error}") from None
+        except VqaError:
+            pass  # an extra that is not installed is no mistake of the spec
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A benchmark: a named set of samples with a prompt and a scorer."""
+
+    path: Path
+    name: str
+    title: str
+    data: DataSource
+    records: RecordFiles
+    sample: SampleRule
+    prompt: Prompt | None
+    score: ScoreRule
+    description: str = ""
+    license: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    fail_under: float | None = None
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """The declared subsets, in order; empty where they come from the data alone."""
+        listed = [subset for subsets in self.categories.values() for subset in subsets]
+        listed += [subset for subset, _ in self.records.files if subset and subset not in listed]
+        if not listed and self.sample.subset is None:
+            listed = [DEFAULT_SUBSET]
+        return tuple(listed)
+
+    def category_of(self, subset: str) -> str | None:
+        """The category that holds a subset."""
+        return next((name for name, subsets in self.categories.items() if subset in subsets), None)
+
+    @property
+    def gate(self) -> FailUnder | None:
+        """The spec's own gate."""
+        return None if self.fail_under is None else FailUnder(self.fail_under, self.name)
+
+
+@lru_cache(maxsize=256)
+def read_spec(path: Path) -> Spec:
+    """Read a spec file.
+
+    Raises:
+        SpecError: anything that is wrong with it: file, line, key, nearest valid key.
+    """
+    return _spec(path, _extended(path, ()))
+
+
+def _extended(path: Path, seen: tuple[Path, ...]) -> Block:
+    block = load(path)
+    base = block.text("extends", "")
+    if not base:
+        return block
+    other = (path.parent / (base if base.endswith(SUFFIX) else base + SUFFIX)).resolve()
+    if other in (*seen, path.resolve()):
+        raise block.error("extends", f"{base} extends this file again")
+    if not other.is_file():
+        raise block.error("extends", f"there is no {other.name} beside this file")
+    return block.over(_extended(other, (*seen, path.resolve())))
+
+
+def _spec(path: Path, block: Block) -> Spec:
+    name = block.text("name", path.name.removesuffix(SUFFIX))
+    spec = Spec(
+        path=path,
+        name=name,
+        title=block.text("title", name),
+        description=block.text("description", ""),
+        license=block.text("license", ""),
+        links=block.text_map("links"),
+        tags=block.texts("tags"),
+        data=_data(block.block("data")),
+        records=_records(block),
+        sample=_sample(block.block("sample", required=True)),
+        prompt=_prompt(block),
+        categories={key: tuple(values) for key, values in block.texts_map("categories").items()},
+        groups=block.texts("groups"),
+        marks=block.texts("marks"),
+        score=_score(block.block("score", required=True)),
+        fail_under=_fail_under(block),
+    )
+    block.done()
+    _check_prompt(block, spec)
+    return spec
+
+
+def _data(block: Block) -> DataSource:
+    source = DataSource(
+        block.text("folder", "") or None, block.text("package", "") or None, block.text("extra", "") or None
+    )
+    folder = Path(source.folder or ".")
+    if folder.is_absolute() or ".." in folder.parts:
+        raise block.error("folder", f"{source.folder!r} leads out of the data folder")
+    block.done()
+    return source
+
+
+def _records(block: Block) -> RecordFiles:
+    columns = block.texts("columns")
+    if block.is_map("records"):
+        files: tuple[tuple[str | None, str], ...] = tuple(block.text_map("records").items())
+    else:
+        files = tuple((None, name) for name in block.texts("records", required=True))
+    for _, name in files:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise block.error("records", f"{name!r} leads out of the data folder")
+    return RecordFiles(files, columns)
+
+
+def _sample(block: Block) -> SampleRule:
+    rule = SampleRule(
+        id=_template(block, "id", required=True),
+        messages=tuple(_message(message) for message in block.blocks("messages")),
+        question=_template(block, "question", default="{question}"),
+        reference=_optional_template(block, "reference"),
+        subset=_optional_template(block, "subset"),
+        cluster=_optional_template(block, "cluster"),
+    )
+    block.done()
+    return rule
+
+
+def _message(block: Block) -> MessageTemplate:
+    role = block.text("role", required=True)
+    if role not in ("system", "user", "assistant"):
+        raise block.error("role", f"unknown role {role!r}; there are system, user, assistant")
+    if not block.is_list("content"):
+        return MessageTemplate(role, (Part("text", _template(block, "content", required=True)),))
+    parts = tuple(_part(part) for part in block.blocks("content"))
+    block.done()
+    return MessageTemplate(role, parts)
+
+
+_PART_KINDS = ("text", "image")
+
+
+def _part(block: Block) -> Part:
+    kinds = [kind for kind in _PART_KINDS if block.has(kind)]
+    part = Part(kinds[0], _template(block, kinds[0])) if len(kinds) == 1 else None
+    block.done(also=_PART_KINDS)
+    if part is None:
+        raise block.error("", f"a content part is one of {', '.join(_PART_KINDS)}")
+    return part
+
+
+def _prompt(block: Block) -> Prompt | None:
+    if not block.has("prompt"):
+        return None
+    if not block.is_map("prompt"):
+        return Prompt({"": _template(block, "prompt")})
+    inner = block.block("prompt")
+    by = inner.text("by", required=True)
+    templates_by_value = {key: _template(inner, key) for key in inner.names() if key != "by"}
+    if not templates_by_value:
+        raise block.error("prompt", f"has no template for any value of {by}")
+    return Prompt(templates_by_value, by)
+
+
+def _check_prompt(block: Block, spec: Spec) -> None:
+    parts = [part for message in spec.sample.messages for part in message.parts]
+    uses = any(piece[0] == "prompt" for part in parts for piece in part.template.parts if isinstance(piece, tuple))
+    if uses and spec.prompt is None:
+        raise block.error("sample", "a message uses {prompt}, but the spec has no prompt")
+
+
+def _score(block: Block) -> ScoreRule:
+    scorer = block.text("scorer", required=True)
+    return ScoreRule(scorer, block.rest(), block.where("scorer"))
+
+
+def _fail_under(block: Block) -> float | None:
+    """The `gates:` block: a list of mappings, each with one rule."""
+    values = []
+    for gate in block.blocks("gates"):
+        values.append(gate.number("fail_under", low=0, high=1))
+        gate.done()
+    if len(values) > 1:
+        raise block.error("gates", "fail_under is given twice")
+    return values[0] if values else None
+
+
+def _template(block: Block, key: str, *, required: bool = False, default: str = "") -> Template:
+    text = block.text(key, default, required=required)
+    try:
+        return templates.parse(text)
+    except ValueError as error:
+        raise block.error(key, str(error)) from None
+
+
+def _optional_template(block: Block, key: str) -> Template | None:
+    return _template(block, key) if block.has(key) else None

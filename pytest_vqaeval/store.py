@@ -1,0 +1,153 @@
+"""The run folder: what a run was, what it selected, every reply and every result, written as they arrive."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.names import folder_name
+from pytest_vqaeval.results import About, Identity, Result
+
+SCHEMA = 1
+_HEADER, _SELECTED, _SAMPLES = "run.json", "selected.jsonl", "samples.jsonl"
+
+
+def new_run(out: Path, models: Iterable[str]) -> RunFolder:
+    """Make the folder of a new run, `runs/<time>-<model>`.
+
+    Raises:
+        UsageError: it can't be made.
+    """
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{folder_name('+'.join(models))}"
+    try:
+        (out / "runs").mkdir(parents=True, exist_ok=True)
+        for number in range(1, 1000):  # two runs may start in the same second
+            path = out / "runs" / (stem if number == 1 else f"{stem}-{number}")
+            try:
+                path.mkdir(mode=0o700)
+                break
+            except FileExistsError:
+                continue
+        ignore = out / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")  # replies may be confidential: they get into a repository on purpose only
+    except OSError as error:
+        raise UsageError(f"--vqa-out: {out} can't be written: {error.strerror}") from None
+    return RunFolder(path)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a run selected: the benchmarks, and a row in the state `not_run` for each sample."""
+
+    abouts: list[About]
+    rows: list[Result]
+
+
+class RunFolder:
+    """The files of one run. All are private to the user (mode 0600)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptors: dict[str, int] = {}
+
+    def write_header(self, header: Mapping[str, Any]) -> None:
+        """Write `run.json`, whole or not at all."""
+        self._replace(_HEADER, json.dumps({"schema": SCHEMA, **header}, ensure_ascii=False, indent=1) + "\n")
+
+    def write_selection(self, selection: Selection) -> None:
+        """Write `selected.jsonl` unless another worker of the run has done so: all select the same."""
+        if (self.path / _SELECTED).exists():
+            return
+        lines = [_line({"about": asdict(about)}) for about in selection.abouts]
+        lines += [_line(row.to_json()) for row in selection.rows]
+        self._replace(_SELECTED, "".join(lines))
+
+    def read_selection(self) -> Selection:
+        """What the run selected; empty where no process got as far as that."""
+        selection = Selection([], [])
+        for row in _read(self.path / _SELECTED):
+            if "about" in row:
+                selection.abouts.append(About(**row["about"]))
+            else:
+                selection.rows.append(Result.from_json(row))
+        return selection
+
+    def add_result(self, result: Result) -> None:
+        """Append to `samples.jsonl`. A later row of the same identity counts, an earlier does not."""
+        self._append(_SAMPLES, result.to_json())
+
+    def add_reply(self, worker: str, row: Mapping[str, Any]) -> None:
+        """Append to `replies-<worker>.jsonl`: one write, so that a kill loses no reply that was received."""
+        self._append(f"replies-{worker}.jsonl", row)
+
+    def publish(self) -> None:
+        """Point the link `latest`, beside the folder of all runs, at this run."""
+        link = self.path.parent.parent / "latest"
+        fresh = link.with_name(f".latest-{os.getpid()}")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(Path("runs") / self.path.name, target_is_directory=True)
+        fresh.replace(link)
+
+    def discard(self) -> None:
+        """Remove the folder of a run that selected nothing."""
+        (self.path / _HEADER).unlink(missing_ok=True)
+        self.path.rmdir()
+
+    def close(self) -> None:
+        """Close the files."""
+        for descriptor in self._descriptors.values():
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def _append(self, name: str, row: Mapping[str, Any]) -> None:
+        if name not in self._descriptors:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._descriptors[name] = os.open(self.path / name, flags, 0o600)
+        data = _line(row).encode()
+        while data:  # short writes happen on full disks and network file systems
+            data = data[os.write(self._descriptors[name], data) :]
+
+    def _replace(self, name: str, text: str) -> None:
+        fresh = self.path / f".{name}-{os.getpid()}"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        fresh.replace(self.path / name)
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    try:
+        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates in a reply
+        text = json.dumps(row, separators=(",", ":"))
+    return text + "\n"
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a JSONL file; a torn last line (the process was killed) is passed over."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    for line in text.split("\n"):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def final_results(selection: Selection, results: Mapping[Identity, Result]) -> list[Result]:
+    """One row per selected sample: its result, or the state `not_run`; then results that nobody selected."""
+    selected = {row.identity: row for row in selection.rows}
+    rows = [results.get(identity, row) for identity, row in selected.items()]
+    return rows + [result for identity, result in results.items() if identity not in selected]
