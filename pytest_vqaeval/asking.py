@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_vqaeval.media import MediaCache, Reader
 from pytest_vqaeval.models import Model
+from pytest_vqaeval.models.chat import request_key
 from pytest_vqaeval.question import Message, Question
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.sample import Sample
@@ -32,8 +32,8 @@ class Asked:
 class Asker:
     """Asks in place: an item waits for its own reply."""
 
-    def __init__(self, folder: RunFolder | None, worker: str, generation: dict[str, Any]) -> None:
-        self._folder, self._worker, self._generation = folder, worker, generation
+    def __init__(self, folder: RunFolder | None, worker: str) -> None:
+        self._folder, self._worker = folder, worker
         self._media = MediaCache()
 
     def ask(self, sample: Sample, model: Model, label: str, reader: Reader) -> Asked:
@@ -47,13 +47,16 @@ class Asker:
         stored = getattr(model, "reply_for", None)
         if stored is not None:
             return Asked(question, (), stored(sample), None)
-        from pytest_vqaeval.models.openai import request_key
-
         messages = self._media.load(question.messages, reader)
-        key = request_key(messages, label, self._generation, "answer", sample.repeat)
+        key = self._key(model, messages, label, sample.repeat)
         reply = model.ask(messages)
         self._store(sample, label, key, reply)
         return Asked(question, messages, reply, key)
+
+    def _key(self, model: Model, messages: Sequence[Message], label: str, repeat: int) -> str:
+        """Models that add to a request know its key; for others the messages and the name are all there is."""
+        own = getattr(model, "key", None)
+        return own(messages, "answer", repeat) if own else request_key(messages, label, {}, "answer", repeat)
 
     def _store(self, sample: Sample, label: str, key: str, reply: Reply) -> None:
         if self._folder is None:

@@ -124,7 +124,7 @@ class Evaluation:
             ModelError: no reply.
         """
         if self._asker is None:
-            self._asker = Asker(self.folder, self._worker, dict(self.settings.generation))
+            self._asker = Asker(self.folder, self._worker)
         return self._asker.ask(sample, model, label, reader)
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_vqaeval.results import Result, Summary
-    from pytest_vqaeval.sample import Sample
     from pytest_vqaeval.settings import Settings
 
 
@@ -25,11 +24,6 @@ def pytest_vqa_scorers() -> Mapping[str, Callable[..., Any]]:  # type: ignore[em
 @pytest.hookspec(firstresult=True)
 def pytest_vqa_model(name: str, settings: Settings) -> Any:
     """The model for a name given with `--vqa-model`, or None to leave it to others. The first result counts."""
-
-
-@pytest.hookspec
-def pytest_vqa_request(sample: Sample, body: dict[str, Any]) -> None:
-    """Change the body of a request (messages and parameters) just before it is sent."""
 
 
 @pytest.hookspec

@@ -78,7 +78,7 @@ class Run:
         if report.failed and result.outcome.counts_wrong:
             self._wrong_reports += 1
             if len(self._blocks) < self._settings.show:
-                self._blocks.append((report.nodeid, report.longreprtext))
+                self._blocks.append((report.nodeid, str(report.longrepr)))
         self._config.hook.pytest_vqa_result(result=result)
 
     def _add_lost(self, report: pytest.TestReport) -> None:
@@ -159,9 +159,8 @@ class Run:
         """
         stats = terminalreporter.stats
         errors = stats.get("error", [])
-        shown = [report for report in errors if not _told_in_groups(report)]
-        if len(shown) < len(errors):
-            stats["error"] = shown
+        if errors:
+            stats["error"] = _shown(errors, self._settings.show)
         printer = terminal.Printer(terminalreporter)
         try:
             if self._summary:
@@ -185,7 +184,14 @@ class Run:
             stats.setdefault("failed", [])
 
 
+def _shown(errors: list[pytest.TestReport], most: int) -> list[pytest.TestReport]:
+    """The errors that pytest prints itself: all of ordinary tests, and the first of samples that have a traceback."""
+    ours = [report for report in errors if getattr(report, "vqa", None) is not None]
+    with_traceback = [report for report in ours if not _told_in_groups(report)][:most]
+    return [report for report in errors if report not in ours or report in with_traceback]
+
+
 def _told_in_groups(report: pytest.TestReport) -> bool:
     """A sample's error without a traceback of its own."""
     row = getattr(report, "vqa", None)
-    return row is not None and report.longreprtext.strip() == str(row.get("error", "")).strip()
+    return row is not None and str(report.longrepr).strip() == str(row.get("error", "")).strip()

@@ -91,7 +91,6 @@ def make_model(name: str, settings: Settings, folder: Path) -> Model:
         generation=dict(settings.generation),
         headers=dict(settings.header),
         concurrency=1,
-        on_request=None,
     )
 
 

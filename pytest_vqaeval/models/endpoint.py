@@ -13,6 +13,7 @@ from pytest_vqaeval.errors import UsageError
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, section 5.6.2
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
+_SCHEMES = {"basic", "bearer", "digest", "token"}
 _FRAMING = {"content-length", "transfer-encoding", "connection"}  # of the client alone: where a message ends
 
 
@@ -105,10 +106,12 @@ def _checked_name(name: str, value: str) -> str:
 
 
 def _secrets(value: str) -> Iterator[str]:
-    """The value, and its words where they are long enough to be a secret alone (`Bearer sk-…`)."""
-    if value.strip():
+    """The value, and its words, of which a server may repeat one alone (`Bearer sk-…`); the scheme is no secret."""
+    first, *rest = value.split() or [""]
+    if first:
         yield value.strip()
-    yield from (word for word in value.split() if len(word) >= 8)
+    words = rest if first.lower() in _SCHEMES else [first, *rest]
+    yield from (word for word in words if len(word) >= 4)
 
 
 def _proxy(scheme: str, host: str) -> str | None:

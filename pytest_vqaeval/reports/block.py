@@ -65,7 +65,7 @@ def _sent(asked: Asked) -> str:
     for message in asked.messages or asked.question.messages:
         content = message["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        texts = [part["text"] if part["type"] == "text" else f"[{part['type']}]" for part in parts]
+        texts = [part["text"] if part["type"] == "text" else f"[{part['type'].split('_')[0]}]" for part in parts]
         said.append(f"{message['role']}: " + "\n".join(texts))
     return "\n".join(said)
 
