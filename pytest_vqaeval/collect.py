@@ -47,16 +47,16 @@ class SpecModule(pytest.Module):
         """The items of all samples that are not certainly deselected."""
         try:
             self.spec = read_spec(self.path)
+            check_tags(self.config, self.spec)
+            for tag in self.spec.tags:  # also of a benchmark that is left out: `-m` must know the mark
+                self.add_marker(_mark(self.config, tag))
             if _certainly_deselected(self.config, self.spec):
                 self.obj = types.ModuleType(self.spec.name)
                 return []
-            check_tags(self.config, self.spec)
             self.evaluation.scorer(self.spec)
             self.obj = self._module(self._samples())
         except SpecError as error:
             raise self.CollectError(str(error)) from None
-        for tag in self.spec.tags:
-            self.add_marker(_mark(self.config, tag))
         return super().collect()
 
     def funcnamefilter(self, name: str) -> bool:

@@ -13,7 +13,9 @@ from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring.base import Outcome, Score
 
-LONGEST_REPLY = 1200  # characters
+_LONGEST_REPLY = 1200  # characters
+_LONGEST_FACT = 240
+_LONGEST_TEXT = 4000  # of what was sent
 _LABEL = 12  # columns
 
 _WHY = {
@@ -27,12 +29,12 @@ def explain(sample: Sample, score: Score, asked: Asked | None) -> str:
     """All about one wrong answer, a line a fact; what comes from data or model is made printable."""
     lines = [("outcome", _outcome(score))]
     if asked:
-        lines += [("question", asked.question.text), *_pictures(asked), ("sent", _sent(asked))]
-        lines += [("reply", cut_middle(asked.reply.text, LONGEST_REPLY) or "(nothing)")]
-    lines.append(("extracted", "(none)" if score.extracted is None else score.extracted))
-    lines += list(score.details.items())
+        lines += [("question", cut_middle(asked.question.text, _LONGEST_REPLY)), *_pictures(asked), ("sent", cut_middle(_sent(asked), _LONGEST_TEXT))]
+        lines += [("reply", cut_middle(asked.reply.text, _LONGEST_REPLY) or "(nothing)")]
+    lines.append(("extracted", "(none)" if score.extracted is None else cut_middle(score.extracted, _LONGEST_FACT)))
+    lines += [(label, cut_middle(text, _LONGEST_FACT)) for label, text in score.details.items()]
     if asked:
-        lines += [("reference", " | ".join(asked.question.references) or "(none)")]
+        lines += [("reference", cut_middle(" | ".join(asked.question.references), _LONGEST_REPLY) or "(none)")]
         lines += [("finish", _cost(asked.reply))]
     lines.append(("record", f"{sample.where} in {sample.spec.title}"))
     return "\n".join(_line(label, text) for label, text in lines)

@@ -39,7 +39,7 @@ class Printer:
             self._terminal.write_sep("_", nodeid, yellow=True)
             self._lines([*text.strip("\n").split("\n"), f"{'again':<12} {rerun_command(self._config, nodeid)}"])
         if count > len(blocks):
-            self._lines(["", f"{count - len(blocks):,} more wrong answers: --vqa-show={count} prints all"])
+            self._lines(["", f"and {count - len(blocks):,} more: --vqa-show={count} prints all"])
 
     def errors(self, results: Iterable[Result]) -> None:
         """Why samples have no verdict: each cause once, with its count and its first sample."""
@@ -193,7 +193,7 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
     if report.collected > tally.samples:
         lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} samples were selected")
     if tally.interval:
-        clusters = f", {tally.interval.clusters:,} clusters" if tally.interval.clusters else ""
+        clusters = f", clusters: {tally.interval.clusters:,}" if tally.interval.clusters else ""
         lines.append(f"  intervals: {tally.interval.method}{clusters}")
     for name, value in tally.metrics().items():
         lines.append(f"  {name}: {_percent(value)} of {tally.answered:,}")

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 # Any case, also inside a word; the label may stand on the next line, in bold, and in TeX.
 _MARKER = re.compile(r"ANSWER\s*:\s*\**\s*", re.IGNORECASE)
 _TEX_OPENERS = re.compile(r"(?:(?:\$|\\\(|\\(?:boxed|fbox|text|textbf|mathbf|mathrm)\s*\{)\s*)*")
-_IN_BRACKETS = re.compile(r"[(\[（【]\s*(\w(?: *[,，/、] *\w)*)\s*[)\]）】]")
+_IN_BRACKETS = re.compile(r"[(\[（【]\s*([A-Za-z0-9](?:\s*[,，/、]\s*[A-Za-z0-9])*)\s*[)\]）】]")
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,，/、]*")
-_WORD = re.compile(r"[A-Za-z0-9_]+|[^\s,，/、]+")
+_WORD = re.compile(r"[A-Za-z0-9]+")
 _BETWEEN_LABELS = ("and", "or")
-_SPLIT_LABELS = re.compile(r"\s+(?:and|or)\s+|[,，/、]", re.IGNORECASE)
+_AND = re.compile(r"\s+(?:and|or)\s+", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,，/、]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def read_evalscope_set(text: str, labels: Collection[str]) -> SetReading:
     if stated:
         return SetReading(_split(stated, labels), "answer line")
     last = _last_capital(text, labels)
-    return SetReading(frozenset({last.label} - {None}), last.rule, last.guessed)  # type: ignore[arg-type]
+    return SetReading(frozenset([last.label] if last.label else []), last.rule, last.guessed)
 
 
 def _stated(text: str, labels: Collection[str]) -> str:
@@ -92,12 +93,11 @@ def _leading_labels(run: str, labels: Collection[str]) -> str:
 
 def _split(stated: str, labels: Collection[str]) -> frozenset[str]:
     """`A, C`, `A and C` or `AC` as labels; nothing if a part is no label."""
-    parts = {part.strip() for part in _SPLIT_LABELS.split(stated)} - {""}
-    if parts.issubset(labels):
-        return frozenset(parts)
-    glued = re.sub(r"[ ,，/、]", "", stated)
-    parts = {glued} if glued in labels else set(glued)
-    return frozenset(parts) if parts.issubset(labels) else frozenset()
+    listed = _AND.sub(",", stated).replace(" ", "")
+    for parts in (_SEPARATOR.split(listed), _SEPARATOR.sub("", listed)):
+        if set(parts).issubset(labels):
+            return frozenset(parts)
+    return frozenset()
 
 
 def _last_capital(text: str, labels: Collection[str]) -> Reading:

@@ -26,6 +26,50 @@ _TOKEN = re.compile(r"(?:(?<![\w)])-)?\d+(?:\.\d+)?|[^\W\d_\u4e00-\u9fff]+(?:'[a
 _ARTICLE = re.compile(r"^\W*(?:a|an|the)\s+(?=\w)")
 _OPERATORS = frozenset("/√+*^×±")
 
+SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n;。！？；]")
+_LONGEST = 1000  # characters of a sentence that may assert an option
+
+_CONCLUDES = re.compile(
+    r"\s*(?:therefore|thus|hence|so\b|in conclusion|in summary|overall|consequently|因此|所以)", re.IGNORECASE
+)
+# The verb by which a sentence asserts what it ends with, up to three words before the option (token form).
+_ASSERTS = re.compile(
+    r" (?:is|are|was|were|be|=|show\w*|indicat\w*|suggest\w*|represent\w*|depict\w*|demonstrat\w*|using|at|called|as"
+    r"|presence of|evidence of|consistent with|是|为|示)(?: \S+){0,3} $"
+)
+_HEDGES = re.compile(
+    r"\b(?:not|no|never|neither|nor|without|cannot|unable|unlikely|incorrect|wrong|false|if|or|could|may|might|can|option)\b"
+    r"|n't\b|[不没无非]",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(
+    r"\b(?:cannot|can't|unable|not possible|(?:do not|don't) have|actual(?:ly)? see"
+    r"|more (?:\w+ )?(?:information|details)|not (?:provided|clear|enough)|unclear|difficult to)\b|无法|不能",
+    re.IGNORECASE,
+)
+# Option texts that any sentence may contain: an answer only as a clause of their own ("No, there is none.").
+_COMMON = frozenset(
+    [
+        "yes",
+        "no",
+        "true",
+        "false",
+        "none",
+        "both",
+        "neither",
+        "all",
+        "for",
+        "if",
+        "else",
+        "and",
+        "or",
+        "not",
+        "one",
+        "left",
+        "right",
+    ]
+)
+
 
 def plain(text: str) -> str:
     r"""`text` without emphasis, TeX fonts and HTML tags, and with ASCII for full-width forms.
@@ -77,19 +121,19 @@ def leading_option(text: str, options: tuple[str, ...]) -> int | None:
     return max(found)[1] if found else None
 
 
-def mentioned_options(text: str, options: tuple[str, ...]) -> list[tuple[int, str]]:
-    """The options that `text` mentions, with the token form of what stands before.
+def mentioned_options(text: str, options: tuple[str, ...]) -> list[tuple[int, str, str]]:
+    """The options that `text` mentions, each with the token form of what stands before and after its first mention.
 
     A mention inside the mention of a longer option is none, and neither is a number inside an expression.
     """
     form = tokens(text)
-    found: list[tuple[int, str]] = []
+    found: list[tuple[int, str, str]] = []
     by_length = sorted(enumerate(option_tokens(options)), key=lambda pair: -len(pair[1]))
     for index, option in by_length:
         start = form.find(option) if option.strip() else -1
         if start < 0 or _in_expression(form, option, start):
             continue
-        found.append((index, form[: start + 1]))
+        found.append((index, form[: start + 1], form[start + len(option) :]))
         form = form.replace(option, " \0 ")
     return found
 
@@ -100,3 +144,51 @@ def _in_expression(form: str, option: str, start: int) -> bool:
         return False
     before, after = form[:start].split()[-1:], form[start + len(option) :].split()[:1]
     return bool(_OPERATORS & set(before + after))
+
+
+def first_sentence(text: str) -> str:
+    """`text` up to the end of its first sentence."""
+    return SENTENCE_END.split(text, maxsplit=1)[0]
+
+
+def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None:
+    """The position of the option whose text the reply `text` gives as its answer, and the rule that says so.
+
+    The whole reply, its first line or its first sentence is the option; or its concluding sentence, else its first
+    sentence, asserts exactly one option. A reply that refuses or asks for more asserts nothing.
+    """
+    opening = text[:_LONGEST]
+    for part in (opening, opening.split("\n", 1)[0], first_sentence(opening)):
+        equal = equal_option(part, options)
+        if equal is not None:
+            return equal, "option text alone"
+    first = first_sentence(opening)
+    first_clause = equal_option(first.split(",", 1)[0], options)
+    if first_clause is not None and _is_common(first_clause, options) and not _REFUSES.search(first):
+        return first_clause, "option text first"
+    if _REFUSES.search(text):
+        return None
+    sentences = [sentence for sentence in SENTENCE_END.split(text) if sentence.strip()]
+    concluding = [sentence for sentence in sentences if _CONCLUDES.match(sentence)]
+    for sentence in (*concluding[-1:], *sentences[:1]):
+        asserted = _asserted(sentence[:_LONGEST], options, is_cut_off=text.endswith(sentence))
+        if asserted is not None:
+            return asserted, "option text asserted"
+    return None
+
+
+def _asserted(sentence: str, options: tuple[str, ...], *, is_cut_off: bool) -> int | None:
+    """The one option that `sentence` asserts; a sentence without its end must end with it."""
+    mentioned = mentioned_options(sentence, options)
+    if len(mentioned) != 1:
+        return None
+    index, before, after = mentioned[0]
+    if (is_cut_off and after) or re.match(r"(?:and|or)\b|[和或与及]", after):
+        return None
+    if _is_common(index, options) or _HEDGES.search(before) or not _ASSERTS.search(before):
+        return None
+    return index
+
+
+def _is_common(index: int, options: tuple[str, ...]) -> bool:
+    return option_tokens(options)[index].strip() in _COMMON

@@ -1,0 +1,120 @@
+"""A small benchmark that plugin tests run: twelve questions over six pictures."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import httpcore  # noqa: F401 - pytester forgets what its runs import; these modules must not come twice
+import pytest
+from PIL import Image
+
+import pytest_vqaeval.items
+import pytest_vqaeval.models.openai
+import pytest_vqaeval.run  # noqa: F401
+
+SPEC = """\
+name: shapes
+title: Shapes
+tags: [toy]
+data: {folder: shapes}
+records: q.jsonl
+sample:
+  id: "{id}"
+  messages:
+    - role: user
+      content: [{image: "pics.zip!p/{picture}"}, {text: "{prompt}"}]
+  reference: "{answer}"
+  subset: "{lang}"
+  cluster: "{picture}"
+prompt: "{question}\\nAnswer in one word."
+categories: {English: [en], Chinese: [zh]}
+groups: [kind]
+marks: [kind]
+score: {scorer: short_answer}
+"""
+
+ALWAYS_YES = """\
+import httpcore  # noqa: F401 - pytester forgets what its runs import; these modules must not come twice
+import pytest
+
+@pytest.fixture(scope="session")
+def vqa_model():
+    return lambda messages: "yes"
+"""
+
+
+def rows() -> list[dict[str, str]]:
+    """Numbers are even or odd; six answers are yes, six are no."""
+    return [
+        {
+            "id": f"q{n}",
+            "question": f"Is number {n} even?",
+            "answer": "no" if n % 2 else "yes",
+            "picture": f"{n // 2}.jpg",
+            "kind": "Closed" if n % 3 else "OPEN",
+            "lang": "en" if n < 8 else "zh",
+        }
+        for n in range(12)
+    ]
+
+
+def jpeg(width: int = 32, height: int = 24, colour: int = 100) -> bytes:
+    """A small picture."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (width, height), (colour, 0, 0)).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+def write_rows(folder: Path, records: list[dict[str, str]]) -> None:
+    """The records of the small benchmark."""
+    folder.mkdir(exist_ok=True)
+    folder.joinpath("q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in records))
+
+
+@pytest.fixture
+def shapes(pytester: pytest.Pytester) -> Path:
+    """The folder with the small benchmark: shapes.vqa.yaml, shapes/q.jsonl, shapes/pics.zip."""
+    root = pytester.path
+    root.joinpath("shapes.vqa.yaml").write_text(SPEC)
+    write_rows(root / "shapes", rows())
+    with zipfile.ZipFile(root / "shapes" / "pics.zip", "w") as archive:
+        for n in range(6):
+            archive.writestr(f"p/{n}.jpg", jpeg(colour=40 * n))
+    return root
+
+
+@pytest.fixture
+def always_yes(shapes: Path) -> Path:
+    """The small benchmark with a model that says yes to everything: half of it is right."""
+    shapes.joinpath("conftest.py").write_text(ALWAYS_YES)
+    return shapes
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture(params=[(), ("-n", "0"), ("-n", "2")], ids=["alone", "n0", "n2"])
+def run(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Run:
+    """Run pytest without xdist's option, with `-n 0` and with `-n 2`."""
+
+    def run_pytest(*arguments: str) -> pytest.RunResult:
+        return pytester.runpytest(*request.param, *arguments)
+
+    return run_pytest
+
+
+def summary_of(root: Path) -> dict[str, object]:
+    """The JSON summary that a run wrote to out.json."""
+    summary: dict[str, object] = json.loads(root.joinpath("out.json").read_text())
+    return summary
+
+
+def counts_of(root: Path) -> dict[str, int]:
+    """The counts of the only benchmark of out.json that are not zero."""
+    (benchmark,) = summary_of(root)["benchmarks"]  # type: ignore[misc]
+    names = ("correct", "wrong", "unparsed", "truncated", "empty", "scored", "error", "not_run")
+    return {name: benchmark["overall"][name] for name in names if benchmark["overall"][name]}
