@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest_plugins = ["pytester"]
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """No path on the command line: `benchmarks/` with a model, `tests/` without."""

@@ -44,7 +44,10 @@ def test_a_stored_finish_reason_counts(shapes: Path, pytester: pytest.Pytester) 
     ("content", "message"),
     [
         ("", "replies.jsonl holds no records"),
-        ('{"id": 1, "reply": "a"}\n{"id": "1", "reply": "b"}', "replies.jsonl:2: id '1' is also that of replies.jsonl:1"),
+        (
+            '{"id": 1, "reply": "a"}\n{"id": "1", "reply": "b"}',
+            "replies.jsonl:2: id '1' is also that of replies.jsonl:1",
+        ),
         ('{"reply": "a"}', "replies.jsonl:1: has no id (a text or a whole number)"),
         ('{"id": "1"}', "replies.jsonl:1: has no reply (a text)"),
         ('{"id": "1", "reply": 3}', "replies.jsonl:1: has no reply (a text)"),

@@ -210,9 +210,7 @@ def vqa_model():
     assert counts_of(shapes) == {"correct": 2, "wrong": 2, "not_run": 8}
 
 
-def test_the_run_folder_is_private_and_holds_no_secret(
-    shapes: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_folder_is_private_and_holds_no_secret(shapes: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-hush")
 
     def echoes(request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""The model `demo`: reads pictures of one coloured shape on a plain ground from their pixels, without any weights.
+"""The model `demo`: reads pictures of one colored shape on a plain ground from their pixels, without any weights.
 
 It is meant for easy-VQA (https://github.com/vzhou842/easy-VQA) and for trying things out. It knows no data set:
 whatever it says is measured in the picture, and where it can't measure or does not know a word, it says so.
@@ -44,6 +44,7 @@ _KNOWN_WORDS |= _AUXILIARIES | _NEGATIONS | _ARTICLES | _PLACES | _VERBS
 _LARGEST_PX = 128  # larger pictures are reduced to this side; form and color do not need more
 _SMALLEST_PX = 5  # side of the smallest box in which the three shapes differ
 _NOISE = 40  # of 255; contrast to the ground below which there is no shape
+_EDGE_WIDTH_PX = 4  # of a soft edge: one by antialiasing, the rest by scaling and by JPEG
 _OTHER_COLOR = 80  # of 255; a compression changes few pixels as much
 
 
@@ -74,9 +75,8 @@ class Demo:
         """
         try:
             url, question = _request(messages)
-            words = _words(question)
             seen = see(url)
-            text = f"{_description(seen)}\nANSWER: {_answer(words, seen)}"
+            text = f"{_description(seen)}\nANSWER: {_answer(_words(question), seen)}"
         except Unknown as reason:
             text = f"I can't tell: {reason}."
         return Reply(text, "stop")
@@ -193,10 +193,10 @@ def _shape_color(image: Image, ground: RGB) -> RGB:
 
 
 def _coverage(image: Image, ground: RGB, color: RGB) -> Image:
-    """How much of each pixel the shape covers, 0 to 255: at an edge, its color is mixed with that of the ground.
+    """How much of each pixel the shape covers, 0 to 255: at its edge, its color is mixed with that of the ground.
 
     Raises:
-        Unknown: there are other colors than mixtures of the two.
+        Unknown: there are other colors than mixtures of the two, or more mixtures than an edge has.
     """
     from PIL import Image, ImageChops
 
@@ -207,7 +207,9 @@ def _coverage(image: Image, ground: RGB, color: RGB) -> Image:
     redrawn = Image.composite(Image.new("RGB", image.size, color), Image.new("RGB", image.size, ground), coverage)
     red, green, blue = ImageChops.difference(redrawn, image).split()
     difference = ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()
-    if sum(difference[_OTHER_COLOR:]) > 0.1 * sum(coverage.histogram()[128:]):
+    covered = coverage.histogram()
+    area, mixtures, others = sum(covered[128:]), sum(covered[32:224]), sum(difference[_OTHER_COLOR:])
+    if others > 0.1 * area or mixtures > _EDGE_WIDTH_PX * 4 * area**0.5:  # the perimeter of a square of that area
         raise Unknown("the picture is not one shape of one color on a plain ground")
     return coverage
 
@@ -218,9 +220,7 @@ def _shape(coverage: Image) -> str | None:
     The ranges are wider above than below, because the box of the pixels that are covered for two thirds is up to a
     pixel too small. A rectangle must stand parallel to the picture, a triangle more or less on one of its sides.
     """
-    box = coverage.point([0] * 170 + [255] * 86).getbbox()
-    if box is None:
-        return None
+    box = coverage.point([0] * 170 + [255] * 86).getbbox() or (0, 0, 0, 0)
     width, height = box[2] - box[0], box[3] - box[1]
     if min(width, height) < _SMALLEST_PX:
         return None

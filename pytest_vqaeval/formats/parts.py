@@ -1,0 +1,87 @@
+"""The parts of a message: a text, or a medium that is loaded when the message is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.media import Media
+from pytest_vqaeval.records import Cell
+
+Part = dict[str, Any]
+
+KINDS = ("image", "video", "audio")
+FORMATS = {"audio": ("wav", "mp3"), "video": ("mp4", "mpeg", "mov", "avi")}
+"""The formats that a record may declare; pictures are told from their bytes alone."""
+DETAILS = ("auto", "low", "high")
+
+
+def text_part(text: str) -> Part:
+    """A text."""
+    return {"type": "text", "text": text}
+
+
+def media_part(kind: str, value: Any, place: str, *, format: Any = None, detail: Any = None) -> Part:
+    """A medium.
+
+    Args:
+        kind: image, video or audio.
+        value: a path, `archive!member`, URL, data URL or base64; bytes; a parquet cell; or a mapping with one of these
+            under `bytes`, `path`, `url`, `data` or the kind (in this order), a video perhaps with `fps`.
+        place: the field, for errors.
+        format: the declared format of audio or video; a mapping may also hold it.
+        detail: of a picture: auto, low or high; EvalScope always sends it, `auto` where the record says nothing.
+
+    Raises:
+        DataError: it is something else; names the field.
+    """
+    source = _source(kind, value, place)
+    inner: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": Media(kind, source), "detail": _detail(detail, place)}}
+    medium = Media(kind, source, _format(kind, format or inner.get("format"), place))
+    if kind == "audio":
+        return {"type": "input_audio", "input_audio": medium}
+    part: Part = {"type": "video_url", "video_url": {"url": medium}}
+    if inner.get("fps") is not None:
+        part["fps"] = _fps(inner["fps"], place)
+    return part
+
+
+def _source(kind: str, value: Any, place: str) -> Any:
+    if isinstance(value, str | bytes | Cell):
+        if value:
+            return value
+        raise DataError(f"field {place!r} is empty")
+    if not isinstance(value, Mapping):
+        raise DataError(f"field {place!r} is {value!r:.40}, not a path, a URL, base64 or a mapping with bytes or path")
+    if isinstance(value.get("bytes"), bytes) and value["bytes"]:
+        return value["bytes"]
+    for key in ("path", "url", "data", kind):
+        if isinstance(value.get(key), str) and value[key]:
+            return value[key]
+    has = ", ".join(map(str, value)) or "nothing"
+    raise DataError(f"field {place!r} has none of bytes, path, url, data, {kind}; it has {has}")
+
+
+def _detail(detail: Any, place: str) -> str:
+    if detail is None:
+        return DETAILS[0]
+    if detail not in DETAILS:
+        raise DataError(f"field {place!r}: detail is {detail!r}; there are {', '.join(DETAILS)}")
+    return str(detail)
+
+
+def _format(kind: str, format: Any, place: str) -> str | None:
+    if not format:
+        return None
+    if format not in FORMATS[kind]:
+        raise DataError(f"field {place!r}: format is {format!r}; {kind} may be {', '.join(FORMATS[kind])}")
+    return str(format)
+
+
+def _fps(fps: Any, place: str) -> float:
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or fps <= 0:
+        raise DataError(f"field {place!r}: fps is {fps!r}, not a number above 0")
+    return float(fps)

@@ -1,0 +1,130 @@
+"""Every mistake in a spec is one line: file, line, key, the nearest valid key."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_vqaeval.errors import SpecError
+from pytest_vqaeval.scoring import BUILT_IN
+from pytest_vqaeval.spec import read_spec
+from tests.conftest import SPEC, Run
+
+
+def spec_with(folder: Path, *changes: tuple[str, str]) -> Path:
+    """The small benchmark's spec with some of its text replaced."""
+    text = SPEC
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "b.vqa.yaml"
+    path.write_text(text)
+    return path
+
+
+MISTAKES = {
+    "unknown key": (("tags:", "tag:"), "b.vqa.yaml:3: tag: unknown key; did you mean 'tags'?"),
+    "unknown key inside": (
+        ("subset:", "subsets:"),
+        "b.vqa.yaml:12: sample.subsets: unknown key; did you mean 'subset'?",
+    ),
+    "key twice": (("title: Shapes", "name: Shapes"), "b.vqa.yaml:2: name is given twice (first in line 1)"),
+    "no records": (("records: q.jsonl\n", ""), "b.vqa.yaml:1: records is missing"),
+    "misspelled records": (("records:", "record:"), "b.vqa.yaml:1: records is missing; was it meant by 'record'?"),
+    "no scorer": (("scorer: short_answer", ""), "score.scorer is missing"),
+    "no id": (('  id: "{id}"\n', ""), "b.vqa.yaml:7: sample.id is missing"),
+    "lone brace": (('"{answer}"', '"{answer"'), "b.vqa.yaml:11: sample.reference: a lone {"),
+    "unknown filter": (('"{lang}"', '"{lang|low}"'), "sample.subset: unknown filter 'low'; did you mean 'lower'?"),
+    "list for text": (("title: Shapes", "title: [a]"), "b.vqa.yaml:2: title: is not a text"),
+    "text for mapping": (("{folder: shapes}", "shapes"), "b.vqa.yaml:4: data: is not a mapping"),
+    "role": (("role: user", "role: usr"), "sample.messages[0].role: unknown role 'usr'"),
+    "part": (("{text:", "{txt:"), "sample.messages[0].content[1].txt: unknown key; did you mean 'text'?"),
+    "folder out": (("folder: shapes", "folder: ../x"), "data.folder: '../x' leads out of the data folder"),
+    "absolute records": (("records: q.jsonl", "records: /etc/passwd"), "records: '/etc/passwd' leads out of"),
+    "no prompt": (('prompt: "{question}\\nAnswer in one word."\n', ""), "uses {prompt}, but the spec has no prompt"),
+    "gate range": (
+        ("score:", "gates: [{fail_under: 3}]\nscore:"),
+        "gates[0].fail_under: '3' is not a number from 0 to 1",
+    ),
+    "gate key": (("score:", "gates: [{fail_undr: 0.3}]\nscore:"), "gates[0].fail_under is missing"),
+    "gates no list": (("score:", "gates: {fail_under: 0.3}\nscore:"), "gates: is not a list of mappings"),
+    "not yaml": (("tags: [toy]", "tags: [toy"), "is not valid YAML"),
+    "a list": ((SPEC, "- a\n- b\n"), "b.vqa.yaml:1: is not a mapping of keys"),
+    "empty": ((SPEC, ""), "b.vqa.yaml:1: is not a mapping of keys"),
+    "extends nothing": (("name: shapes", "extends: nothing"), "b.vqa.yaml:1: extends: there is no nothing.vqa.yaml"),
+    "extends itself": (("name: shapes", "extends: b"), "b.vqa.yaml:1: extends: b extends this file again"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line(tmp_path: Path, mistake: str) -> None:
+    change, message = MISTAKES[mistake]
+    with pytest.raises(SpecError) as caught:
+        read_spec(spec_with(tmp_path, change))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "b.vqa.yaml"))
+
+
+SCORER_MISTAKES = {
+    "unknown scorer": ("{scorer: short_anser}", "unknown scorer 'short_anser'; did you mean 'short_answer'?"),
+    "unknown option": (
+        "{scorer: short_answer, normalise: [lowercase]}",
+        "no option 'normalise'; did you mean 'normalize'?",
+    ),
+    "unknown step": ("{scorer: short_answer, normalize: [lowercas]}", "did you mean 'lowercase'?"),
+    "wrong value": ("{scorer: short_answer, answer: last}", "answer must be 'marker' or 'whole', not 'last'"),
+    "wrong type": ("{scorer: short_answer, normalize: 3}", "short_answer: "),
+}
+
+
+@pytest.mark.parametrize("mistake", SCORER_MISTAKES)
+def test_a_mistake_in_the_score_block(tmp_path: Path, mistake: str) -> None:
+    block, message = SCORER_MISTAKES[mistake]
+    spec = read_spec(spec_with(tmp_path, ("{scorer: short_answer}", block)))
+    with pytest.raises(SpecError) as caught:
+        spec.score.bind(BUILT_IN)
+    assert "b.vqa.yaml:18: score.scorer: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_wrong_spec_is_a_collection_error_in_one_line(shapes: Path, run: Run) -> None:
+    spec = shapes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text().replace("tags:", "tag:"))
+    result = run("shapes.vqa.yaml", "--vqa-model=m")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*shapes.vqa.yaml:3: tag: unknown key; did you mean 'tags'?*"])
+    assert "Traceback" not in result.stdout.str()
+    assert "collect.py" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("tag", ["skip", "xfail", "Big", "a b"])
+def test_tags_that_can_be_no_marks(shapes: Path, run: Run, tag: str) -> None:
+    spec = shapes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text().replace("[toy]", f"[{tag}]"))
+    result = run("shapes.vqa.yaml", "--vqa-model=m")
+    assert result.ret != 0
+    assert f"tags: '{tag}' can't be a mark" in result.stdout.str()
+
+
+def test_texts_are_taken_as_they_are_written(tmp_path: Path) -> None:
+    """YAML's `no` is false, `01` is one and `1e3` a thousand; a benchmark's subsets may have these names."""
+    path = spec_with(tmp_path, ("{English: [en], Chinese: [zh]}", "{no: [no, 01], yes: [1e3]}"))
+    assert read_spec(path).categories == {"no": ("no", "01"), "yes": ("1e3",)}
+
+
+def test_another_rule_is_a_line_of_yaml(tmp_path: Path) -> None:
+    spec_with(tmp_path)
+    mine = tmp_path / "mine.vqa.yaml"
+    mine.write_text("extends: b\nscore: {answer: whole}\ntags: [other]\n")
+    spec = read_spec(mine)
+    assert (spec.name, spec.tags, spec.score.scorer) == ("shapes", ("other",), "short_answer")
+    assert spec.score.options == {"answer": "whole"}
+    assert spec.records == read_spec(tmp_path / "b.vqa.yaml").records
+
+
+def test_a_mistake_in_the_extended_spec_names_that_file(tmp_path: Path) -> None:
+    spec_with(tmp_path, ("title: Shapes", "titel: Shapes"))
+    mine = tmp_path / "mine.vqa.yaml"
+    mine.write_text("extends: b\n")
+    with pytest.raises(SpecError, match=r"b.vqa.yaml:2: titel: unknown key"):
+        read_spec(mine)
