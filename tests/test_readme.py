@@ -1,0 +1,66 @@
+"""The README's examples, run as they stand."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run, counts_of, jpeg
+from tests.realdata import ROOT
+
+README = (ROOT / "README.md").read_text()
+CI = (ROOT / ".ci" / "run").read_text()
+
+
+def example(name: str) -> str:
+    """The fenced block behind `<!-- test: name -->`."""
+    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+    assert found, f"the README has no example {name}"
+    return found.group(1)
+
+
+def test_the_model_of_five_lines(shapes: Path, run: Run) -> None:
+    code = example("conftest")
+    assert len(code.strip().splitlines()) == 5
+    shapes.joinpath("conftest.py").write_text(code)
+    run("shapes.vqa.yaml", "--vqa-model=mine", "--vqa-json=out.json")
+    assert counts_of(shapes) == {"correct": 6, "wrong": 6}
+
+
+def test_the_scorer(shapes: Path, run: Run) -> None:
+    code = (
+        example("scorer") + "\nimport pytest\n@pytest.fixture\ndef vqa_model(): return lambda m: 'Surely YES, I say'\n"
+    )
+    shapes.joinpath("conftest.py").write_text(code)
+    spec = shapes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text().replace("short_answer", "mentions"))
+    run("shapes.vqa.yaml", "--vqa-model=mine", "--vqa-json=out.json")
+    assert counts_of(shapes) == {"correct": 6, "wrong": 6}
+
+
+def test_the_spec(pytester: pytest.Pytester) -> None:
+    root = pytester.path
+    root.joinpath("parts.vqa.yaml").write_text(example("spec"))
+    root.joinpath("photos").mkdir()
+    root.joinpath("photos", "a.jpg").write_bytes(jpeg())
+    row = {"id": 1, "question": "What is it?", "answer": "bolt", "photo": "a.jpg", "line": "North"}
+    root.joinpath("questions.jsonl").write_text(json.dumps(row) + "\n")
+    root.joinpath("conftest.py").write_text(
+        "import pytest\n@pytest.fixture\ndef vqa_model(): return lambda m: 'Bolt.'\n"
+    )
+    result = pytester.runpytest("parts.vqa.yaml", "--vqa-model=m", "-v")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["parts.vqa.yaml::north[[]1] PASSED*", "gate pass: parts m: fail_under 0.8*"])
+
+
+@pytest.mark.parametrize("name", ["demo", "test"])
+def test_ci_runs_the_commands_of_the_readme(name: str) -> None:
+    assert re.search(rf"<!-- command: {name} -->\n```sh\n.+\n```", README)
+    assert f"readme_command {name}" in CI
+
+
+def test_every_option_named_in_the_readme_exists(pytester: pytest.Pytester) -> None:
+    known = pytester.runpytest("--help").stdout.str()
+    for option in set(re.findall(r"--vqa-[a-z-]+", README)):
+        assert option in known
