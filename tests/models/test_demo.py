@@ -131,7 +131,8 @@ def test_reads_jpeg_in_spite_of_its_artefacts(shape: str, color: str) -> None:
 
 @pytest.mark.parametrize("mode", ["P", "RGBA", "CMYK"])
 def test_reads_other_modes(mode: str) -> None:
-    assert see(encoded(picture("triangle", "blue").convert(mode), "TIFF")) == ("triangle", "blue")
+    image = picture("triangle", "blue").convert(mode, palette=Image.Palette.ADAPTIVE)  # the fixed palette is dithered
+    assert see(encoded(image, "TIFF")) == ("triangle", "blue")
 
 
 def test_transparent_ground_is_white() -> None:
