@@ -1,82 +1,143 @@
-"""The pictures of a benchmark: files of its data folder, and members of zips in it, read in place by exact name."""
+"""The media of a benchmark: files of its data folder and of media roots, and members of zips there, read in place."""
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
-import zipfile
-import zlib
-from difflib import get_close_matches
+from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path, PurePosixPath
 
 from pytest_vqaeval.errors import DataError
-
-MAX_BYTES = 256 * 2**20  # of one medium: a record or a zip bomb must not fill the memory
+from pytest_vqaeval.zips import MAX_BYTES, ZipReader
 
 
 class Archive:
     """Reads the media of one benchmark; each zip is opened once per process. Safe to use from several threads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, started_in: Path | None = None, roots: Sequence[Path] = ()) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            folder: the data folder; names are looked for here first,
+            started_in: then in the folder pytest was started in,
+            roots: then in the media roots.
+        """
         self.folder = folder
-        self._zips: dict[str, zipfile.ZipFile] = {}
+        self._roots = tuple(root.absolute() for root in roots)
+        own = (folder, started_in) if started_in else (folder,)
+        self._folders = tuple(dict.fromkeys([*(place.absolute() for place in own), *self._roots]))
+        self._zips: dict[str, ZipReader] = {}
         self._lock = threading.Lock()
 
     def read(self, source: str) -> bytes:
         """The bytes of a medium.
 
         Args:
-            source: `folder/file.jpg`, or `file.zip!member`, relative to the data folder.
+            source: `folder/file.jpg`, or `file.zip!member`. An absolute path must lie in the data folder or a media
+                root, or else end like the path of a file below a media root: `/data/LMUData/images/dog.jpg` is found
+                as `images/dog.jpg` there.
 
         Raises:
-            DataError: it is not there, damaged, too large, or leads out of the folder.
+            DataError: it is absent, damaged, too large, no regular file, or leads out of these folders.
         """
-        name, bang, member = source.partition("!")
-        path = self._path(name)
-        if bang:
-            return self._member(name, path, member)
-        try:
-            if path.stat().st_size > MAX_BYTES:
-                raise DataError(f"{name} is larger than {MAX_BYTES >> 20} MiB")
-            return path.read_bytes()
-        except OSError as error:
-            raise DataError(f"picture {name!r} can't be read: {error.strerror} (in {self.folder})") from None
-        except ValueError:  # a NUL byte
-            raise DataError(f"picture {name!r} is no file name") from None
+        name, member = _split_source(source)
+        if member is not None:
+            return self._zip(name).read(member)
+        with self._open(name) as file:
+            try:
+                if os.fstat(file.fileno()).st_size > MAX_BYTES:
+                    raise DataError(f"file {name!r:.200} is larger than {MAX_BYTES >> 20} MiB")
+                return file.read()
+            except OSError as error:
+                raise DataError(f"file {name!r:.200} can't be read: {error.strerror}") from None
 
     def close(self) -> None:
         """Close the zips."""
-        for opened in self._zips.values():
-            opened.close()
-        self._zips.clear()
+        with self._lock:
+            for opened in self._zips.values():
+                opened.close()
+            self._zips.clear()
 
-    def _path(self, name: str) -> Path:
-        pure = PurePosixPath(name)
-        if pure.is_absolute() or ".." in pure.parts or not name:
-            raise DataError(f"picture {name!r} leads out of the data folder")
-        return self.folder / pure
-
-    def _zip(self, name: str, path: Path) -> zipfile.ZipFile:
+    def _zip(self, name: str) -> ZipReader:
+        if opened := self._zips.get(name):
+            return opened
         with self._lock:
             if name not in self._zips:
-                try:
-                    self._zips[name] = zipfile.ZipFile(path)
-                except FileNotFoundError:
-                    raise DataError(f"archive {name} is not in {self.folder}") from None
-                except (OSError, zipfile.BadZipFile) as error:
-                    raise DataError(f"archive {path} can't be opened: {error} (cut short? fetch it again)") from None
+                self._zips[name] = _read_zip(self._open(name))
             return self._zips[name]
 
-    def _member(self, name: str, path: Path, member: str) -> bytes:
-        archive = self._zip(name, path)
-        try:
-            info = archive.getinfo(member)
-        except KeyError:
-            close = get_close_matches(member, archive.namelist(), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise DataError(f"{name} has no member {member!r}{hint}") from None
-        if info.file_size > MAX_BYTES:
-            raise DataError(f"{name}!{member} is larger than {MAX_BYTES >> 20} MiB")
-        try:
-            return archive.read(info)
-        except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-            raise DataError(f"{name}!{member} is damaged: {error}") from None
+    def _open(self, name: str) -> FileIO:
+        for path in self._places(name):
+            try:
+                return _open_regular(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise DataError(f"file {name!r:.200} can't be read: {error.strerror} (in {path.parent})") from None
+        raise DataError(self._absent(name))
+
+    def _places(self, name: str) -> Iterator[Path]:
+        """Where a file may be, in the order of looking."""
+        path = PurePosixPath(name)
+        if ".." in path.parts or "\0" in name or not path.name:
+            raise DataError(f"file {name!r:.200}: names must not be empty or hold '..' or NUL bytes")
+        if not path.is_absolute():
+            yield from (folder / path for folder in self._folders)
+            return
+        if any(path.is_relative_to(folder) for folder in (self.folder.absolute(), *self._roots)):
+            yield Path(path)
+        for start in range(1, len(path.parts)):  # the longest tail first
+            yield from (root.joinpath(*path.parts[start:]) for root in self._roots)
+
+    def _absent(self, name: str) -> str:
+        if not name.startswith("/"):
+            return f"file {name!r:.200} is not there (looked in {', '.join(map(str, self._folders))})"
+        roots = ", ".join(map(str, self._roots)) or "a media root (--vqa-media-root names one)"
+        return f"file {name!r:.200} is not in {self.folder}, and no end of its path is below {roots}"
+
+
+def media_roots(roots: Sequence[Path]) -> tuple[Path, ...]:
+    """The media roots of a run: those of its settings, then VLMEvalKit's, `LMUData` of the environment."""
+    own = os.environ.get("LMUData")  # noqa: SIM112 - spelt so
+    return tuple(dict.fromkeys([*roots, *([Path(own).expanduser()] if own else [])]))
+
+
+def fingerprint(path: Path) -> str:
+    """Sha256, as 64 hex digits, over names, sizes and checksums in a zip's directory: no member is read.
+
+    Raises:
+        DataError: it is absent, or has no directory or a broken one.
+    """
+    try:
+        reader = _read_zip(_open_regular(path))
+    except OSError as error:
+        raise DataError(f"archive {path} can't be read: {error.strerror}") from None
+    try:
+        return reader.fingerprint()
+    finally:
+        reader.close()
+
+
+def _split_source(source: str) -> tuple[str, str | None]:
+    """`imgs.zip!a/b.jpg` -> the archive and its member; any other name is that of a file, even with a `!`."""
+    name, bang, member = source.partition(".zip!")
+    return (f"{name}.zip", member) if bang else (source, None)
+
+
+def _read_zip(file: FileIO) -> ZipReader:
+    try:
+        return ZipReader(file, Path(os.fsdecode(file.name)))
+    except BaseException:
+        file.close()
+        raise
+
+
+def _open_regular(path: Path) -> FileIO:
+    """Open a file, never a pipe or device, which could block for ever."""
+    file = open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(0, "it is no regular file")

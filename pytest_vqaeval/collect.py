@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_vqaeval.errors import DataError, MissingExtra, SpecError
-from pytest_vqaeval.hub import find_data
+from pytest_vqaeval.formats.vlmevalkit import link_pictures
+from pytest_vqaeval.hub import find_data, record_files
 from pytest_vqaeval.names import mark_name, node_name
 from pytest_vqaeval.records import Record, read_records
 from pytest_vqaeval.sample import Sample, build_samples, placeholders
@@ -33,20 +34,30 @@ class SpecModule(pytest.Module):
 
     evaluation: Evaluation
     spec: Spec
+    of_data: Spec | None
 
     @classmethod
-    def of(cls, parent: pytest.Collector, path: Path, evaluation: Evaluation) -> SpecModule:
-        """The collector of a spec; outside rootdir, where pytest's own node id would be empty, it gets one."""
+    def of(
+        cls, parent: pytest.Collector, path: Path, evaluation: Evaluation, of_data: Spec | None = None
+    ) -> SpecModule:
+        """The collector of a spec; outside rootdir, where pytest's own node id would be empty, it gets one.
+
+        Args:
+            parent: the collector of its folder.
+            path: the spec, or a data file.
+            evaluation: the process's side of the run.
+            of_data: the spec that was made for a data file.
+        """
         inside = path.is_relative_to(parent.config.rootpath)
-        nodeid = None if inside else f"benchmarks/{path.name}"
+        nodeid = None if inside else f"{path.parent.name if of_data else 'benchmarks'}/{path.name}"
         module: SpecModule = cls.from_parent(parent, path=path, nodeid=nodeid)
-        module.evaluation = evaluation
+        module.evaluation, module.of_data = evaluation, of_data
         return module
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The items of all samples that are not certainly deselected."""
         try:
-            self.spec = read_spec(self.path)
+            self.spec = self.of_data or read_spec(self.path)
             check_tags(self.config, self.spec)
             for tag in self.spec.tags:  # also of a benchmark that is left out: `-m` must know the mark
                 self.add_marker(_mark(self.config, tag))
@@ -82,13 +93,12 @@ class SpecModule(pytest.Module):
 
     def _records(self) -> Iterator[tuple[str | None, Record]]:
         folder = find_data(self.spec, self.evaluation.settings.data)
-        for subset, pattern in self.spec.records.files:
-            files = sorted(folder.glob(pattern)) if any(c in pattern for c in "*?[") else [folder / pattern]
-            if not files:
-                raise DataError(f"no file {pattern} in {folder}")
-            for file in files:
-                for record in read_records(file, self.spec.records.columns):
-                    yield subset, record
+        for subset, file in record_files(self.spec, folder):
+            records = read_records(file, self.spec.records.columns)
+            if self.spec.sample.format.startswith("vlmevalkit"):
+                records = link_pictures(records)
+            for record in records:
+                yield subset, record
 
     def _module(self, functions: dict[str, list[Sample]]) -> types.ModuleType:
         module = types.ModuleType(node_name(self.spec.name), self.spec.description or self.spec.title)
@@ -110,7 +120,9 @@ class SpecModule(pytest.Module):
                 marks.append(_mark(self.config, name))
             elif value not in refused:
                 refused.add(value)
-                about = f"{sample.where}: the value {value!r} is not made a mark: its name is taken, or it has no letters"
+                about = (
+                    f"{sample.where}: the value {value!r} is not made a mark: its name is taken, or it has no letters"
+                )
                 warnings.warn(VqaWarning(about), stacklevel=2)
         return marks
 
@@ -124,8 +136,9 @@ def sample_of(item: pytest.Item) -> Sample | None:
 
 def point_at_record(item: pytest.Item, sample: Sample) -> None:
     """Let annotations and editors find the record instead of the plugin."""
-    if sample.record:
-        item.location = (str(sample.record.file), max(0, sample.record.line - 1), item.location[2])
+    if sample.record and isinstance(item, pytest.Function):
+        # getmodpath is what pytest would put there; to ask for its whole location costs a second for 50,000 samples
+        item.location = (str(sample.record.file), max(0, sample.record.line - 1), item.getmodpath())
 
 
 def _function(name: str, spec: Path) -> types.FunctionType:

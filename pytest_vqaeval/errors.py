@@ -21,11 +21,20 @@ class DataError(VqaError):
     """A record, data file or picture that can't be used: names file, line and field."""
 
 
+class FatalError(VqaError):
+    """No further sample of this run can be answered: the run stops, with this one line."""
+
+
+class StoreError(FatalError):
+    """The run folder can't be written: nothing that follows would be kept."""
+
+
 class Failure(str, Enum):
     """What a failed request means for the rest of the run."""
 
     RATE_LIMIT = "rate limit"  # 429: wait, and let everybody wait
-    TRANSIENT = "transient"  # 5xx, connection, timeout, broken body: try again
+    TRANSIENT = "transient"  # 5xx, broken connection, timeout, broken body: try again
+    UNREACHABLE = "unreachable"  # refused, no route, no such host: try again, but a first request means a wrong URL
     PERMANENT = "permanent"  # 401, 403, 404, unknown model: no request of this run can succeed
     SAMPLE = "sample"  # 400, 413, content filter: this sample alone
 

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pytest_vqaeval.archive import Archive
+from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.asking import Asked, Asker
 from pytest_vqaeval.hub import find_data
-from pytest_vqaeval.media import Reader
+from pytest_vqaeval.media import MediaCache
 from pytest_vqaeval.models import Model, make_model, model_labels
+from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.results import About
-from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring import BUILT_IN
-from pytest_vqaeval.scoring.base import Scorer
+from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.spec import Spec
 from pytest_vqaeval.store import RunFolder, Selection
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_vqaeval.lookahead import LookAhead
+
+
+@dataclass
+class Running:
+    """The item that runs, and how far it got."""
+
+    item: pytest.Item
+    asked: Asked | None = None
+    score: Score | None = None
+    fatal: bool = False
 
 
 class Evaluation:
@@ -30,6 +48,7 @@ class Evaluation:
         worker: str,
         own_scorers: Callable[[], Sequence[Mapping[str, Any]]],
         run_folder: str | None = None,
+        workers: int = 1,
     ) -> None:
         """Nothing is opened yet.
 
@@ -39,11 +58,13 @@ class Evaluation:
             worker: the name of this process in the run: `main`, or `gw0` ...
             own_scorers: gives the scorers that users registered.
             run_folder: where the run's files are, if it is known yet.
+            workers: how many processes share the requests in flight.
 
         Raises:
             UsageError: a model is named twice.
         """
         self.settings = settings
+        self.concurrency = _share(settings.concurrency, workers, worker)
         self.labels = model_labels(settings.model)
         self.folder = RunFolder(Path(run_folder)) if run_folder else None
         self.abouts: dict[str, About] = {}
@@ -51,7 +72,13 @@ class Evaluation:
         self._models: dict[str, Model] = {}
         self._archives: dict[Path, Archive] = {}
         self._scorers: dict[Path, Scorer] = {}
-        self._asker: Asker | None = None
+        self._replies: ReplyStore | None = None
+        self._ahead_for: object = None
+        self._ahead: LookAhead | None = None
+
+    def run(self, item: pytest.Item) -> None:
+        """An item begins, perhaps again."""
+        self.running = Running(item)
 
     def check_models(self) -> None:
         """Read the files of replayed models now: a mistake in them is one of the command line.
@@ -66,7 +93,7 @@ class Evaluation:
     def note_selection(self, selection: Selection) -> None:
         """Write down what the run selected, if it has a folder."""
         if self.folder and selection.rows:
-            self.folder.write_selection(selection)
+            self.folder.write_selection(selection, again=self.settings.resume is not None)
 
     def model(self, label: str) -> Model:
         """The model of that label, made at first use.
@@ -76,7 +103,7 @@ class Evaluation:
         """
         if label not in self._models:
             name = self.settings.model[self.labels.index(label)]
-            self._models[label] = make_model(name, self.settings, self._started_in)
+            self._models[label] = make_model(name, self.settings, self._started_in, self.concurrency)
         return self._models[label]
 
     def archive(self, spec: Spec) -> Archive:
@@ -86,7 +113,11 @@ class Evaluation:
             DataError: the data folder is not there.
         """
         if spec.path not in self._archives:
-            self._archives[spec.path] = Archive(find_data(spec, self.settings.data))
+            folder = find_data(spec, self.settings.data)
+            roots = media_roots((*self.settings.media_root, *spec.media_roots))
+            if spec.sample.format.startswith("vlmevalkit"):  # where it keeps the pictures of a table
+                roots += tuple(root / "images" / spec.path.stem for root in roots)
+            self._archives[spec.path] = Archive(folder, started_in=self._started_in, roots=roots)
         return self._archives[spec.path]
 
     def scorer(self, spec: Spec) -> Scorer:
@@ -96,10 +127,11 @@ class Evaluation:
             SpecError: it is unknown, or an option is.
         """
         if spec.path not in self._scorers:
-            scorers = dict(BUILT_IN)
+            own: dict[str, Any] = {}
             for more in self._own_scorers():
-                scorers.update(more)
-            self._scorers[spec.path] = spec.score.bind(scorers)
+                own.update(more)
+            scorers = ChainMap(own, cast("dict[str, Any]", BUILT_IN))  # read only: built-in ones are imported when used
+            self._scorers[spec.path] = spec.score.bind(scorers, self.settings.parser)
         return self._scorers[spec.path]
 
     def about(self, spec: Spec, subsets: Sequence[str], collected: int) -> None:
@@ -116,23 +148,41 @@ class Evaluation:
             fail_under=spec.fail_under,
         )
 
-    def ask(self, sample: Sample, model: Model, label: str, reader: Reader) -> Asked:
-        """Ask a sample's question: the one seam between items and requests.
+    @cached_property
+    def asker(self) -> Asker:
+        """What asks, once there is a run folder: the one seam between items and requests."""
+        assert self.folder is not None
+        self._replies = ReplyStore(self.folder.path, self._worker, resume=self.settings.resume is not None)
+        return Asker(self._replies, MediaCache(max_pixels=self.settings.max_image_pixels))
 
-        Raises:
-            DataError: the record or a medium can't be used.
-            ModelError: no reply.
-        """
-        if self._asker is None:
-            self._asker = Asker(self.folder, self._worker)
-        return self._asker.ask(sample, model, label, reader)
+    def look_ahead(self, model: Model, fixtures: object, make: Callable[[], LookAhead | None]) -> LookAhead | None:
+        """The look-ahead for a model's items; that of another model before it is stopped."""
+        key = (id(model), fixtures)
+        if self._ahead_for != key:
+            self.stop()
+            self._ahead_for, self._ahead = key, make()
+        return self._ahead
+
+    def stop(self) -> None:
+        """Ask nothing more."""
+        if self._ahead:
+            self._ahead.stop()
 
     def close(self) -> None:
         """Close connections, archives and files."""
+        self.stop()
         for model in self._models.values():
             if close := getattr(model, "close", None):
                 close()
         for archive in self._archives.values():
             archive.close()
+        if self._replies:
+            self._replies.close()
         if self.folder:
             self.folder.close()
+
+
+def _share(total: int, workers: int, worker: str) -> int:
+    """How many of the requests in flight are this worker's (`gw0` ...): at least one."""
+    number = int("0" + worker.removeprefix("gw")) if worker.startswith("gw") else 0
+    return max(1, total // workers + (number % workers < total % workers))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.names import file_names, is_pattern
 from pytest_vqaeval.spec import Spec
 
 
@@ -42,6 +44,28 @@ def find_data(spec: Spec, data: Path | None) -> Path:
         raise DataError(f"no data for {spec.name}: --vqa-data is the folder that holds {folder}/: {data.parent}")
     looked = ", ".join(str(place) for place in places)
     raise DataError(f"no data for {spec.name}: looked for {looked}; --vqa-data names the folder that holds {folder}/")
+
+
+def record_files(spec: Spec, folder: Path) -> Iterator[tuple[str | None, Path]]:
+    """The files of the benchmark's records, each with its subset (None: the record says it).
+
+    Where neither the spec nor the record names a subset, each of several files is one.
+
+    Raises:
+        DataError: no file matches.
+    """
+    found: list[tuple[str | None, Path]] = []
+    for subset, name in spec.records.files:
+        files = sorted(folder.glob(name)) if is_pattern(name) else [folder / name]
+        if subset and not files:
+            raise DataError(f"no file {name} in {folder}")
+        found += [(subset, file) for file in files]
+    if not found:
+        raise DataError(f"no file {' or '.join(name for _, name in spec.records.files)} in {folder}")
+    if len(found) > 1 and spec.sample.subset is None:
+        names = file_names([file.relative_to(folder) for _, file in found])
+        found = [(subset or name, file) for (subset, file), name in zip(found, names, strict=True)]
+    return iter(found)
 
 
 def _package_folder(spec: Spec, package: str) -> Path:

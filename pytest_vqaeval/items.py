@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.collect import sample_of
-from pytest_vqaeval.errors import DataError, VqaError
+from pytest_vqaeval.errors import DataError, FatalError, VqaError
 from pytest_vqaeval.evaluation import Evaluation
+from pytest_vqaeval.lookahead import LookAhead, order_of, shared_fixtures
 from pytest_vqaeval.media import Reader
-from pytest_vqaeval.models import as_model
+from pytest_vqaeval.models import Model, as_model
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.reports.block import explain
@@ -25,44 +25,62 @@ from pytest_vqaeval.scoring.base import Outcome, Score
 from pytest_vqaeval.store import Selection
 
 
-@dataclass
-class Progress:
-    """How far an item got; dropped after its teardown, so that no picture is held longer than it is needed."""
-
-    asked: Asked | None = None
-    score: Score | None = None
-
-
-PROGRESS = pytest.StashKey[Progress]()
-
-
-def _progress(item: pytest.Item) -> Progress:
-    return item.stash.setdefault(PROGRESS, Progress())
-
-
-def ask(item: pytest.Item, evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> Reply:
-    """The reply to an item's sample.
+def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> Reply:
+    """The reply to the sample of the item that runs.
 
     Raises:
         VqaError: the record, a medium or the model can't be used, or there is no reply.
     """
+    item = evaluation.running.item
     label = model_label_of(item, evaluation)
-    asked = evaluation.ask(sample, as_model(model, label), label, reader)
-    _progress(item).asked = asked
+    asking = as_model(model, label)
+
+    def work() -> Asked:
+        return evaluation.asker.ask(sample, asking, label, reader)
+
+    ahead = _look_ahead(item, evaluation, asking, label)
+    try:
+        asked = ahead.ask(item, work) if ahead else work()
+    except FatalError as error:
+        evaluation.running.fatal = True
+        item.session.shouldstop = str(error)
+        raise
+    evaluation.running.asked = asked
     return asked.reply
 
 
-def score(item: pytest.Item, evaluation: Evaluation, sample: Sample, reply: Any) -> Score:
+def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: str) -> LookAhead | None:
+    """What asks ahead for this model's items; None where each item has to ask for itself."""
+    threads = min(getattr(model, "concurrency", 1), evaluation.concurrency)
+    fixtures = shared_fixtures(item)
+    if threads < 2 or fixtures is None:
+        return None
+
+    def work_of(later: pytest.Item) -> Callable[[], Asked] | None:
+        sample = sample_of(later)
+        if sample is None or later.get_closest_marker("skip") or later.get_closest_marker("skipif"):
+            return None
+        if shared_fixtures(later) != fixtures or model_label_of(later, evaluation) != label:
+            return None
+        return lambda: evaluation.asker.ask(sample, model, label, evaluation.archive(sample.spec))
+
+    def make() -> LookAhead | None:
+        order = order_of(item.session)
+        return LookAhead(order, threads, work_of) if order else None
+
+    return evaluation.look_ahead(model, fixtures, make)
+
+
+def score(evaluation: Evaluation, sample: Sample, reply: Any) -> Score:
     """The verdict on a reply; a user's own `vqa_reply` may give a plain text.
 
     Raises:
         VqaError: the scorer failed.
     """
     reply = reply if isinstance(reply, Reply) else Reply(str(reply))
-    asked = _progress(item).asked
+    asked = evaluation.running.asked
     if asked is None or asked.reply is not reply:
-        asked = Asked(sample.question(), (), reply, None)
-        _progress(item).asked = asked
+        asked = evaluation.running.asked = Asked(sample.question(), reply)
     try:
         return score_reply(evaluation.scorer(sample.spec), asked.question, reply)
     except VqaError:
@@ -73,13 +91,11 @@ def score(item: pytest.Item, evaluation: Evaluation, sample: Sample, reply: Any)
         raise DataError(f"the scorer {sample.spec.score.scorer} failed: {one_line(said)}") from error
 
 
-def check(request: pytest.FixtureRequest, vqa_sample: Sample, vqa_score: Any) -> None:
+def check(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_score: Any) -> None:
     """The body of every sample's test: fails if the answer counts as wrong."""
-    verdict = as_score(vqa_score)
-    progress = _progress(request.node)
-    progress.score = verdict
+    verdict = vqa_evaluation.running.score = as_score(vqa_score)
     if verdict.outcome.counts_wrong:
-        pytest.fail(explain(vqa_sample, verdict, progress.asked), pytrace=False)
+        pytest.fail(explain(vqa_sample, verdict, vqa_evaluation.running.asked), pytrace=False)
 
 
 def model_label_of(item: pytest.Item, evaluation: Evaluation) -> str:
@@ -94,8 +110,8 @@ def model_label_of(item: pytest.Item, evaluation: Evaluation) -> str:
     return evaluation.labels[0] if evaluation.labels else ""
 
 
-def _blank(item: pytest.Item, sample: Sample, evaluation: Evaluation) -> Result:
-    """The result of an item that has none yet."""
+def _blank(item: pytest.Item, sample: Sample, evaluation: Evaluation, **known: Any) -> Result:
+    """The result of an item as far as it is known."""
     return Result(
         benchmark=sample.benchmark,
         subset=sample.subset,
@@ -106,7 +122,7 @@ def _blank(item: pytest.Item, sample: Sample, evaluation: Evaluation) -> Result:
         category=sample.category,
         cluster=sample.cluster,
         fields=sample.fields(evaluation.abouts[sample.benchmark].groups),
-        outcome=Outcome.NOT_RUN,
+        **{"outcome": Outcome.NOT_RUN, **known},
     )
 
 
@@ -124,48 +140,36 @@ def attach_result(
     item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, evaluation: Evaluation
 ) -> None:
     """Set `report.vqa` where the item's fate is known: after its body, or after a setup that failed."""
-    sample = sample_of(item)
-    if sample is None:
+    if report.when != "call" and not (report.when == "setup" and report.failed):
         return
-    if report.when == "call" or (report.when == "setup" and report.failed):
-        result = _result(item, sample, evaluation, _error(item, call))
-        if result is not None:
-            report.vqa = result.to_json()  # type: ignore[attr-defined]
-    if report.when == "teardown":
-        item.stash[PROGRESS] = Progress()
+    sample, running = sample_of(item), evaluation.running
+    if sample is None or running.item is not item:
+        return
+    facts = {**_of_reply(running.asked), **_verdict(running.score, call), "fatal": running.fatal}
+    result = _blank(item, sample, evaluation, **facts)
+    if result.outcome is not Outcome.NOT_RUN:
+        report.vqa = result.to_json()  # type: ignore[attr-defined]
 
 
-def _error(item: pytest.Item, call: pytest.CallInfo[None]) -> str | None:
-    """Why there is no verdict; None if there is one, or if the item was skipped."""
-    if call.excinfo is None or _progress(item).score is not None:
-        return None
-    if isinstance(call.excinfo.value, pytest.skip.Exception):
-        return None
+def _verdict(score: Score | None, call: pytest.CallInfo[None]) -> dict[str, Any]:
+    if score is not None:
+        return {
+            "outcome": score.outcome,
+            "guessed": score.guessed,
+            "score": score.value,
+            "metrics": dict(score.metrics),
+            "extracted": score.extracted,
+        }
+    if call.excinfo is None or isinstance(call.excinfo.value, pytest.skip.Exception):
+        return {"outcome": Outcome.NOT_RUN}
     if isinstance(call.excinfo.value, pytest.fail.Exception):
-        return str(call.excinfo.value)
-    return one_line(call.excinfo.exconly())
+        return {"outcome": Outcome.ERROR, "error": str(call.excinfo.value)}
+    return {"outcome": Outcome.ERROR, "error": one_line(call.excinfo.exconly())}
 
 
-def _result(item: pytest.Item, sample: Sample, evaluation: Evaluation, error: str | None) -> Result | None:
-    blank, progress = _blank(item, sample, evaluation), _progress(item)
-    if progress.asked:
-        blank = replace(blank, **_of_reply(progress.asked))
-    if error is not None:
-        return replace(blank, outcome=Outcome.ERROR, error=error)
-    if progress.score is None:
-        return None
-    verdict = progress.score
-    return replace(
-        blank,
-        outcome=verdict.outcome,
-        guessed=verdict.guessed,
-        score=verdict.value,
-        metrics=dict(verdict.metrics),
-        extracted=verdict.extracted,
-    )
-
-
-def _of_reply(asked: Asked) -> dict[str, Any]:
+def _of_reply(asked: Asked | None) -> dict[str, Any]:
+    if asked is None:
+        return {}
     reply = asked.reply
     return {
         "reply": reply.text,

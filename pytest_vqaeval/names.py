@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 _NOT_IN_ID = re.compile(r"[^\w-]+")  # \w: letters of any script, digits and the underscore
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -21,6 +24,23 @@ def mark_name(text: str) -> str:
 def folder_name(text: str) -> str:
     """A folder name of letters, digits, `.`, `_` and `-`."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:60] or "model"
+
+
+def is_pattern(name: str) -> bool:
+    """A file name with wild cards."""
+    return any(char in name for char in "*?[")
+
+
+def file_names(files: Sequence[Path]) -> tuple[str, ...]:
+    """A name for each file: its stem, or as much more as tells it from the others."""
+    stems, names = Counter(file.stem for file in files), Counter(file.name for file in files)
+
+    def shortest(file: Path) -> str:
+        if stems[file.stem] == 1:
+            return file.stem
+        return file.name if names[file.name] == 1 else file.as_posix()
+
+    return tuple(map(shortest, files))
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from pytest_vqaeval.errors import UsageError, VqaError
 from pytest_vqaeval.settings import OPTIONS, Settings
 
 if TYPE_CHECKING:
+    from pytest_vqaeval.datafile import DataFile
     from pytest_vqaeval.evaluation import Evaluation
     from pytest_vqaeval.reply import Reply
     from pytest_vqaeval.run import Run
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 EVALUATION: pytest.StashKey[Evaluation] = pytest.StashKey()
 RUN: pytest.StashKey[Run] = pytest.StashKey()
+DATA_FILES: pytest.StashKey[dict[Path, DataFile]] = pytest.StashKey()
 LEFT_OUT: pytest.StashKey[list[Path]] = pytest.StashKey()
 
 
@@ -40,12 +43,17 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options once, and refuse at once what can't be used."""
+    from pytest_vqaeval.arguments import named_data_files
     from pytest_vqaeval.shipped import add_benchmarks, refuse_spec_without_model
 
     try:
         settings = config.stash[SETTINGS] = Settings.read(config)
         add_benchmarks(config, settings)
         refuse_spec_without_model(config, settings)
+        if files := named_data_files(config, settings):
+            from pytest_vqaeval.datafile import read_data_files
+
+            config.stash[DATA_FILES] = read_data_files(files)
         if settings.model and not config.option.collectonly:
             _evaluation(config).check_models()
             if not hasattr(config, "workerinput"):
@@ -74,27 +82,42 @@ def _evaluation(config: pytest.Config) -> Evaluation:
             worker.get("workerid", "main"),
             config.hook.pytest_vqa_scorers,
             worker.get("vqa_run"),
+            worker.get("workercount", 1),
         )
     return config.stash[EVALUATION]
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Name the models and the run folder."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the models, and say what was recognised in data files."""
     run = config.stash.get(RUN, None)
-    return run.header() if run else None
+    lines = [run.header()] if run else []
+    return lines + [f"vqaeval: {data_file.about}" for data_file in config.stash.get(DATA_FILES, {}).values()]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for cyclic garbage: there is none, and 50,000 samples would be searched a dozen times."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A spec becomes a module of samples; without a model specs are left alone."""
-    if not file_path.name.endswith(".vqa.yaml"):
-        return None
+    """A spec, or a data file among the arguments, becomes a module of samples; without a model specs are left alone."""
     config = parent.config
+    data_file = config.stash.get(DATA_FILES, {}).get(file_path)
+    if data_file is None and not file_path.name.endswith(".vqa.yaml"):
+        return None
     if not config.stash[SETTINGS].model and not config.option.collectonly:
         config.stash.setdefault(LEFT_OUT, []).append(file_path)
         return None
     from pytest_vqaeval.collect import SpecModule
 
-    return SpecModule.of(parent, file_path, _evaluation(config))
+    return SpecModule.of(parent, file_path, _evaluation(config), data_file.spec if data_file else None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -131,6 +154,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.stash[EVALUATION].note_selection(selection_of(session.items, config.stash[EVALUATION]))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    """Note which item runs, before anything of its setup can fail."""
+    if evaluation := item.config.stash.get(EVALUATION, None):
+        evaluation.run(item)
+    yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -161,10 +192,22 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"vqaeval: {len(left)} benchmarks were not run: no --vqa-model")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Whatever ended the session: nothing more is asked."""
+    if EVALUATION in session.config.stash:
+        session.config.stash[EVALUATION].stop()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close what was opened."""
     if EVALUATION in config.stash:
         config.stash[EVALUATION].close()
+
+
+@pytest.fixture(scope="session")
+def vqa_evaluation(pytestconfig: pytest.Config) -> Evaluation:
+    """What this process has opened for the run; other fixtures ask for it, as pytest makes `request` anew for each."""
+    return _evaluation(pytestconfig)
 
 
 @pytest.fixture
@@ -174,44 +217,43 @@ def vqa_sample(request: pytest.FixtureRequest) -> Sample:
 
 
 @pytest.fixture(scope="session")
-def vqa_model_name(request: pytest.FixtureRequest) -> str:
+def vqa_model_name(request: pytest.FixtureRequest, vqa_evaluation: Evaluation) -> str:
     """The name of the model under evaluation; parametrized where `--vqa-model` is given several times."""
-    labels = _evaluation(request.config).labels
+    labels = vqa_evaluation.labels
     return str(getattr(request, "param", labels[0] if labels else ""))
 
 
 @pytest.fixture(scope="session")
-def vqa_model(request: pytest.FixtureRequest, vqa_model_name: str) -> Any:
+def vqa_model(pytestconfig: pytest.Config, vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
     """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
-    evaluation = _evaluation(request.config)
-    own = request.config.hook.pytest_vqa_model(name=vqa_model_name, settings=evaluation.settings)
+    own = pytestconfig.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
     with _errors_in_one_line():
-        return own if own is not None else evaluation.model(vqa_model_name)
+        return own if own is not None else vqa_evaluation.model(vqa_model_name)
 
 
 @pytest.fixture
-def vqa_archive(request: pytest.FixtureRequest, vqa_sample: Sample) -> Any:
+def vqa_archive(vqa_evaluation: Evaluation, vqa_sample: Sample) -> Any:
     """The benchmark's media: an object with `read(name) -> bytes`."""
     with _errors_in_one_line():
-        return _evaluation(request.config).archive(vqa_sample.spec)
+        return vqa_evaluation.archive(vqa_sample.spec)
 
 
 @pytest.fixture
-def vqa_reply(request: pytest.FixtureRequest, vqa_sample: Sample, vqa_model: Any, vqa_archive: Any) -> Reply:
+def vqa_reply(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_model: Any, vqa_archive: Any) -> Reply:
     """The model's reply to the sample. No reply is an error of the item, never a wrong answer."""
     from pytest_vqaeval.items import ask
 
     with _errors_in_one_line():
-        return ask(request.node, _evaluation(request.config), vqa_sample, vqa_model, vqa_archive)
+        return ask(vqa_evaluation, vqa_sample, vqa_model, vqa_archive)
 
 
 @pytest.fixture
-def vqa_score(request: pytest.FixtureRequest, vqa_sample: Sample, vqa_reply: Reply) -> Score:
+def vqa_score(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_reply: Reply) -> Score:
     """The verdict on the reply by the scorer that the spec names."""
     from pytest_vqaeval.items import score
 
     with _errors_in_one_line():
-        return score(request.node, _evaluation(request.config), vqa_sample, vqa_reply)
+        return score(vqa_evaluation, vqa_sample, vqa_reply)
 
 
 class _errors_in_one_line:

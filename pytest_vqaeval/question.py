@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, TypeVar
 
 Message = dict[str, Any]
 """A chat message in OpenAI's form: `role`, and `content` as text or as a list of parts."""
+
+
+T = TypeVar("T")
+
+
+def values_in(messages: Sequence[Message], kind: type[T]) -> list[T]:
+    """All values of a type inside messages, in order: the media, loaded or not."""
+    found: list[T] = []
+    stack: list[Any] = [list(messages)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, kind):
+            found.append(value)
+        elif isinstance(value, dict):
+            stack.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            stack.extend(reversed(value))
+    return found
 
 
 def labels(count: int) -> tuple[str, ...]:

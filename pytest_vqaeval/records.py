@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import math
+import stat
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.parquet import read_parquet
+from pytest_vqaeval.tables import read_csv, read_tsv
+
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # those of UTF-32 begin alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,7 @@ class Record:
         row: the fields; empty if there is a problem.
         file: the data file.
         number: the row's position, from 0.
-        line: its line in the file, from 1; 0 where rows have no lines of their own.
+        line: its (first) line in the file, from 1; 0 where rows have no lines of their own.
         problem: why the row can't be used.
     """
 
@@ -38,32 +46,33 @@ class Record:
 def read_records(file: Path, columns: Sequence[str] = ()) -> list[Record]:
     """All records of a data file.
 
+    Cells of CSV and TSV are texts as they stand. Cells of parquet that hold bytes are `parquet.Cell`, not read yet.
+
     Args:
         file: the file; its name says the format.
         columns: the names of the columns, where rows are JSON arrays.
 
     Raises:
         DataError: the file is absent, broken as a whole, holds no rows, or is of no known format.
+        MissingExtra: it is a parquet file, and pyarrow is not installed.
     """
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise DataError(f"{file}: no known format of records; there are {', '.join(_READERS)}")
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe would wait
+            raise DataError(f"{file} is not a file")
+        records = [_record(file, columns, number, *row) for number, row in enumerate(reader(file))]
     except FileNotFoundError:
         raise DataError(f"{file} is not there") from None
     except OSError as error:
-        raise DataError(f"{file} can't be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{file}:{line}: is not UTF-8 (byte {error.start}); save the file as UTF-8") from None
-    records = [_record(file, columns, *item) for item in reader(file, text)]
+        raise DataError(f"{file} can't be read: {error.strerror or error}") from None
     if not records:
         raise DataError(f"{file} holds no records")
     return records
 
 
-_Row = tuple[int, int, Any, str]  # number, line, value, problem
+_Row = tuple[int, Any, str]  # line, value, problem
 
 
 def _record(file: Path, columns: Sequence[str], number: int, line: int, value: Any, problem: str) -> Record:
@@ -77,33 +86,90 @@ def _record(file: Path, columns: Sequence[str], number: int, line: int, value: A
     return Record({} if problem else value, file, number, line, problem)
 
 
-def _read_json(file: Path, text: str) -> Iterator[_Row]:
+def _read_lines(file: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file, each with its end; without the byte order mark."""
+    start = 0  # of the line, in the file
+    with file.open("rb") as handle:  # bytes end a line at \n only: U+2028 may stand inside a JSON text
+        for number, line in enumerate(handle, 1):
+            if number == 1 and (line.startswith(_UTF16_MARKS) or b"\0" in line[:4]):
+                raise DataError(f"{file}:1: is UTF-16 or no text (byte 0); save the file as UTF-8")
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                at = start + error.start
+                raise DataError(f"{file}:{number}: is not UTF-8 (byte {at}); save the file as UTF-8") from None
+            yield text.removeprefix("\ufeff") if number == 1 else text
+            start += len(line)
+
+
+class _NotJSON(ValueError):
+    """Says why a text can't be read, and in which of its lines, from 1; 0 where that isn't known."""
+
+    def __init__(self, problem: str, line: int = 0) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def _decoder() -> json.JSONDecoder:
+    names: dict[str, str] = {}
+    share = names.setdefault  # all objects share their keys: a quarter of the memory of 50,000 records
+
+    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {share(name, name): value for name, value in pairs}
+
+    return json.JSONDecoder(object_pairs_hook=fields, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(text: str) -> float:
+    """RFC 8259, section 6: NaN and infinity are no numbers of JSON, and what overflows can't be written again."""
+    value = float(text)
+    if math.isfinite(value):
+        return value
+    raise _NotJSON(f"is not valid JSON: {text:.20} is no finite number")
+
+
+def _decode(text: str, decoder: json.JSONDecoder) -> Any:
     try:
-        rows = json.loads(text)
+        return decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"{file}:{error.lineno}: is not valid JSON: {error.msg} (column {error.colno})") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file}: is not valid JSON: {type(error).__name__}") from None
+        raise _NotJSON(f"is not valid JSON: {error.msg} (column {error.colno})", error.lineno) from None
+    except RecursionError:
+        raise _NotJSON("is nested too deeply") from None
+    except _NotJSON:
+        raise
+    except ValueError:  # the interpreter's limit
+        raise _NotJSON(f"holds a whole number of more than {sys.get_int_max_str_digits():,} digits") from None
+
+
+def _read_json(file: Path) -> Iterator[_Row]:
+    try:
+        rows = _decode("".join(_read_lines(file)), _decoder())
+    except _NotJSON as error:
+        hint = "; a file with one object a line is named .jsonl" if "Extra data" in str(error) else ""
+        raise DataError(f"{file}{f':{error.line}' if error.line else ''}: {error}{hint}") from None
     if not isinstance(rows, list):
         raise DataError(f"{file}: is not a JSON array of records")
-    return ((number, 0, row, "") for number, row in enumerate(rows))
+    return ((0, row, "") for row in rows)
 
 
-def _read_jsonl(_file: Path, text: str) -> Iterator[_Row]:
-    number = 0
-    for line, row in enumerate(text.split("\n"), 1):  # not splitlines: U+2028 may stand inside a JSON text
-        if row.strip():
-            yield (number, line, *_json_value(row))
-            number += 1
+def _read_jsonl(file: Path) -> Iterator[_Row]:
+    decoder = _decoder()
+    for number, line in enumerate(_read_lines(file), 1):
+        text = line.strip(" \t\r\n")
+        if not text:
+            continue
+        try:
+            value = _decode(text, decoder)
+        except _NotJSON as error:
+            yield number, None, str(error)
+        else:
+            yield number, value, ""
 
 
-def _json_value(text: str) -> tuple[Any, str]:
-    try:
-        return json.loads(text), ""
-    except json.JSONDecodeError as error:
-        return None, f"is not valid JSON: {error.msg} (column {error.colno})"
-    except (ValueError, RecursionError) as error:
-        return None, f"is not valid JSON: {type(error).__name__}"
-
-
-_READERS: dict[str, Callable[[Path, str], Iterator[_Row]]] = {".json": _read_json, ".jsonl": _read_jsonl}
+_READERS: dict[str, Callable[[Path], Iterator[_Row]]] = {
+    ".jsonl": _read_jsonl,
+    ".json": _read_json,
+    ".csv": lambda file: read_csv(file, _read_lines(file)),
+    ".tsv": lambda file: read_tsv(file, _read_lines(file)),
+    ".parquet": read_parquet,
+}

@@ -33,6 +33,7 @@ class Result:
         attempts: requests that it took.
         fields: the record's values of the grouping fields.
         error: why there is no reply or no verdict.
+        fatal: the error stopped the run.
         request_key: hash of the exact request.
     """
 
@@ -58,6 +59,7 @@ class Result:
     reused: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    fatal: bool = False
     request_key: str | None = None
 
     @property
@@ -262,8 +264,7 @@ def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
         Named(name, tally) for name, tally in _tallies(with_category, lambda row: str(row.category), about.categories)
     ]
     groups = {
-        name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))]
-        for name in about.groups
+        name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))] for name in about.groups
     }
     return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups)
 

@@ -22,7 +22,7 @@ from pytest_vqaeval.reports import terminal
 from pytest_vqaeval.results import Identity, Result, Summary, summarize
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import Settings
-from pytest_vqaeval.store import RunFolder, Selection, final_results, new_run
+from pytest_vqaeval.store import RunFolder, Selection, final_results, find_run, new_run
 
 
 class Run:
@@ -34,6 +34,7 @@ class Run:
         self._results: dict[Identity, Result] = {}
         self._blocks: list[tuple[str, str]] = []  # node id and text of the first wrong answers
         self._wrong_reports = 0
+        self._stopped = False  # by an error that no further sample could have survived
         self._started = time.time()
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
@@ -51,10 +52,13 @@ class Run:
         if self._folder is None:
             out = self._settings.out or self._config.invocation_params.dir / ".vqaeval"
             try:
-                self._folder = self._evaluation.folder = new_run(out, self._evaluation.labels)
+                resumed = self._settings.resume
+                self._folder = find_run(out, resumed) if resumed else new_run(out, self._evaluation.labels)
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
+            self._evaluation.folder = self._folder
             self._folder.write_header(self._describe())
+            self._folder.publish()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -73,6 +77,7 @@ class Run:
 
     def _add(self, result: Result, report: pytest.TestReport) -> None:
         self._results[result.identity] = result
+        self._stopped = self._stopped or result.fatal
         if self._folder:
             self._folder.add_result(result)
         if report.failed and result.outcome.counts_wrong:
@@ -107,6 +112,7 @@ class Run:
         session.exitstatus = exit_code(
             int(session.exitstatus),
             only_wrong_answers=failed > 0 and failed == self._wrong_reports,
+            stopped=self._stopped,
             verdicts=[gate.verdict for gate in self._gates],
         )
         self._write(int(session.exitstatus))
@@ -146,7 +152,6 @@ class Run:
         if self._folder:
             ended = {**self._describe(), "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
             self._folder.write_header({**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]})
-            self._folder.publish()
         if self._settings.json:
             json_report.write(self._settings.json, report)
 

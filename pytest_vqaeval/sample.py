@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.media import Media
+from pytest_vqaeval.formats.choice import build_choice
+from pytest_vqaeval.formats.messages import build_messages
+from pytest_vqaeval.formats.parts import media_name
+from pytest_vqaeval.formats.template import build_template
+from pytest_vqaeval.formats.vlmevalkit import build_table_choice, build_table_vqa
 from pytest_vqaeval.names import node_name
-from pytest_vqaeval.question import Message, Question
+from pytest_vqaeval.question import Question
 from pytest_vqaeval.records import Record
-from pytest_vqaeval.spec import DEFAULT_SUBSET, Part, Spec
-from pytest_vqaeval.templates import field_text
+from pytest_vqaeval.samplerule import TEMPLATE
+from pytest_vqaeval.spec import DEFAULT_SUBSET, Spec
 
 UNREADABLE = "unreadable"  # the subset of records of which no subset can be read
 
@@ -80,37 +84,29 @@ def _fields(record: Record) -> ChainMap[str, Any]:
 
 
 def _question(spec: Spec, record: Record) -> Question:
-    fields = _fields(record)
-    if spec.prompt:
-        fields["prompt"] = _prompt(spec, fields)
-    messages: list[Message] = [
-        {"role": message.role, "content": [_part(part, fields) for part in message.parts]}
-        for message in spec.sample.messages
-    ]
-    return Question(
-        text=spec.sample.question.render(fields),
-        messages=messages,
-        references=(spec.sample.reference.render(fields),) if spec.sample.reference else (),
-        record=record.row,
-    )
+    rule, row = spec.sample, record.row
+    if rule.format == TEMPLATE:
+        return replace(build_template(_fields(record), rule, spec.prompt), record=row)
+    prompt = {"prompt": spec.prompt.template(row)} if spec.prompt else {}
+    if rule.format == "vmcq":
+        return build_choice(row, answer=rule.answer, **prompt)
+    if rule.format == "vlmevalkit_choice":
+        return build_table_choice(row, answer=rule.answer, **prompt)
+    if rule.format == "vlmevalkit_vqa":
+        return build_table_vqa(row, **prompt)
+    return build_messages(row)
 
 
-def _prompt(spec: Spec, fields: Mapping[str, Any]) -> str:
-    assert spec.prompt is not None
-    value = field_text(fields, spec.prompt.by) if spec.prompt.by else ""
-    template = spec.prompt.templates.get(value)
-    if template is None:
-        raise DataError(
-            f"field {spec.prompt.by!r} is {value!r}; the spec has prompts for {', '.join(spec.prompt.templates)}"
-        )
-    return template.render(fields)
-
-
-def _part(part: Part, fields: ChainMap[str, Any]) -> dict[str, Any]:
-    text = part.template.render(fields)
-    if part.kind == "text":
-        return {"type": "text", "text": text}
-    return {"type": "image_url", "image_url": {"url": Media("image", text)}}
+def _cluster(spec: Spec, record: Record, sample_id: str) -> str:
+    """Samples with the same pictures are one cluster; where that can't be told, a sample is its own."""
+    if spec.sample.cluster:
+        return spec.sample.cluster.render(_fields(record))
+    if spec.sample.format == TEMPLATE:
+        return sample_id
+    try:
+        return media_name(_question(spec, record).messages) or sample_id
+    except DataError:
+        return sample_id  # it is said when the question is asked
 
 
 def build_samples(spec: Spec, records: Sequence[tuple[str | None, Record]]) -> Iterator[Sample]:
@@ -149,7 +145,7 @@ def _sample(spec: Spec, file_subset: str | None, record: Record) -> Sample:
         problem = f"{record.where}: subset {subset!r} is not in the spec's categories ({', '.join(spec.subsets)})"
     try:
         sample_id = rule.id.render(fields)
-        cluster = rule.cluster.render(fields) if rule.cluster else sample_id
+        cluster = _cluster(spec, record, sample_id)
     except DataError as error:
         return Sample(spec, record, subset, row_id, row_id, row_id, problem=f"{record.where}: {error}")
     marks = tuple(str(row[name]) for name in spec.marks if row.get(name) is not None)

@@ -30,7 +30,11 @@ class Settings:
     api_key_env: str
     benchmark: tuple[str, ...]
     data: Path | None
+    media_root: tuple[Path, ...]
+    max_image_pixels: int | None
+    parser: str | None
     limit: int | None
+    concurrency: int
     timeout: float
     retries: int
     generation: tuple[tuple[str, Any], ...]
@@ -38,6 +42,7 @@ class Settings:
     group: tuple[str, ...]
     show: int
     out: Path
+    resume: str | None
     fail_under: tuple[FailUnder, ...]
     json: Path | None
 
@@ -62,6 +67,7 @@ class Option:
     default: Any = None
     many: bool = False
     env: str | None = None
+    bare: str | None = None
 
     @property
     def flag(self) -> str:
@@ -77,7 +83,11 @@ class Option:
         """Declare the option to pytest."""
         about = self.help + (f" [env: {self.env}]" if self.env else "")
         action = "append" if self.many else "store"
-        group.addoption(self.flag, action=action, dest=self.ini, default=None, metavar=self.metavar, help=about)
+        # an option that may stand without a value: `bare` is what it means then
+        may_be_bare: dict[str, Any] = {"nargs": "?", "const": self.bare} if self.bare else {}
+        group.addoption(
+            self.flag, action=action, dest=self.ini, default=None, metavar=self.metavar, help=about, **may_be_bare
+        )
         kind: Literal["linelist", "string"] = "linelist" if self.many else "string"
         parser.addini(self.ini, about, type=kind, default=None)
 
@@ -111,6 +121,22 @@ def _text(text: str, _base: Path) -> str:
 
 def _path(text: str, base: Path) -> Path:
     return (base / Path(_text(text, base)).expanduser()).absolute()
+
+
+def _folder(text: str, base: Path) -> Path:
+    path = _path(text, base)
+    if not path.is_dir():
+        raise ValueError(f"there is no folder {path}")
+    return path
+
+
+def _one_of(*known: str) -> Callable[[str, Path], str]:
+    def parse(text: str, _base: Path) -> str:
+        if text not in known:
+            raise ValueError(f"{text!r} is none of {', '.join(known)}")
+        return text
+
+    return parse
 
 
 def _count(least: int) -> Callable[[str, Path], int]:
@@ -183,7 +209,22 @@ OPTIONS = (
         many=True,
     ),
     Option("data", "DIR", "folder that holds the benchmarks' data folders (slake/, ...)", _path, env="VQA_DATA"),
+    Option(
+        "media_root",
+        "DIR",
+        "further folder in which the media of records are looked for; may be repeated",
+        _folder,
+        many=True,
+    ),
+    Option("max_image_pixels", "N", "send pictures of more pixels smaller (default: as they are)", _count(1)),
+    Option(
+        "parser",
+        "evalscope|strict",
+        "how the label is read in replies to choice questions (default: what the spec says)",
+        _one_of("evalscope", "strict"),
+    ),
     Option("limit", "N", "at most N samples of each subset", _count(1)),
+    Option("concurrency", "N", "requests in flight, over all xdist workers (default: 8)", _count(1), 8),
     Option("timeout", "S", "seconds to wait for one reply (default: 60)", _seconds, 60.0),
     Option("retries", "N", "further tries after a failed request (default: 4)", _count(0), 4),
     Option(
@@ -197,6 +238,13 @@ OPTIONS = (
     Option("group", "FIELD", "a further table by this field of the records; may be repeated", _text, many=True),
     Option("show", "N", "how many wrong answers are shown in full (default: 5)", _count(0), 5),
     Option("out", "DIR", "folder of the run folders (default: .vqaeval)", _path),
+    Option(
+        "resume",
+        "RUN",
+        "go on with a run (default: the latest): replies that are stored are not asked again",
+        _text,
+        bare="latest",
+    ),
     Option(
         "fail_under",
         "[BENCHMARK=]SCORE",

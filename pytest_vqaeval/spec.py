@@ -9,12 +9,14 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval import templates
 from pytest_vqaeval.errors import SpecError, VqaError
 from pytest_vqaeval.gates import FailUnder
+from pytest_vqaeval.names import file_names, is_pattern
+from pytest_vqaeval.prompts import Prompt, read_prompt
 from pytest_vqaeval.question import Question
+from pytest_vqaeval.samplerule import SampleRule, read_sample_rule
 from pytest_vqaeval.scoring.base import Scorer
-from pytest_vqaeval.templates import Template, nearest
+from pytest_vqaeval.templates import nearest
 from pytest_vqaeval.yamlblock import Block, load
 
 SUFFIX = ".vqa.yaml"
@@ -38,7 +40,7 @@ class DataSource:
 
 @dataclass(frozen=True)
 class RecordFiles:
-    """Which files hold the records: pairs of subset (None: from the record) and file name or pattern.
+    """Which files hold the records: pairs of subset (None: from the record or the file) and file name or pattern.
 
     `columns` names the columns of rows that are JSON arrays.
     """
@@ -46,41 +48,12 @@ class RecordFiles:
     files: tuple[tuple[str | None, str], ...]
     columns: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a message: `kind` is text, image, audio or video."""
-
-    kind: str
-    template: Template
-
-
-@dataclass(frozen=True)
-class MessageTemplate:
-    """A message of the request."""
-
-    role: str
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True)
-class SampleRule:
-    """How a record becomes a sample."""
-
-    id: Template
-    messages: tuple[MessageTemplate, ...]
-    question: Template
-    reference: Template | None
-    subset: Template | None
-    cluster: Template | None
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """The prompt: one template, or one for each value of the field `by`."""
-
-    templates: Mapping[str, Template]
-    by: str | None = None
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The subsets where neither spec nor record names them: the only one, or a file each; empty if unknown yet."""
+        if any(is_pattern(name) for _, name in self.files):
+            return ()
+        return file_names([Path(name) for _, name in self.files]) if len(self.files) > 1 else (DEFAULT_SUBSET,)
 
 
 @dataclass(frozen=True)
@@ -91,8 +64,12 @@ class ScoreRule:
     options: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
 
-    def bind(self, scorers: Mapping[str, Any]) -> Scorer:
+    def bind(self, scorers: Mapping[str, Any], parser: str | None = None) -> Scorer:
         """The scorer as a function of question and text.
+
+        Args:
+            scorers: all scorers by name.
+            parser: goes before the spec's own option `parser`, where the scorer has one.
 
         Raises:
             SpecError: no such scorer, or an option that it does not have or take.
@@ -110,8 +87,9 @@ class ScoreRule:
             if key not in options and not open_ended:
                 has = f"; it takes {', '.join(options)}" if options else "; it takes none"
                 raise SpecError(f"{self.where}: {self.scorer} has no option {key!r}{nearest(key, options)}{has}")
-        bound: Scorer = partial(function, **{key: _frozen(value) for key, value in self.options.items()})
-        if self.options:
+        given = {**self.options, "parser": parser} if parser and "parser" in options else self.options
+        bound: Scorer = partial(function, **{key: _frozen(value) for key, value in given.items()})
+        if given:
             self._try(bound)
         return bound
 
@@ -148,6 +126,7 @@ class Spec:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    media_roots: tuple[Path, ...] = ()
     fail_under: float | None = None
 
     @property
@@ -156,7 +135,7 @@ class Spec:
         listed = [subset for subsets in self.categories.values() for subset in subsets]
         listed += [subset for subset, _ in self.records.files if subset and subset not in listed]
         if not listed and self.sample.subset is None:
-            listed = [DEFAULT_SUBSET]
+            listed = list(self.records.names)
         return tuple(listed)
 
     def category_of(self, subset: str) -> str | None:
@@ -204,12 +183,13 @@ def _spec(path: Path, block: Block) -> Spec:
         tags=block.texts("tags"),
         data=_data(block.block("data")),
         records=_records(block),
-        sample=_sample(block.block("sample", required=True)),
-        prompt=_prompt(block),
+        sample=read_sample_rule(block.block("sample", required=True)),
+        prompt=read_prompt(block),
         categories={key: tuple(values) for key, values in block.texts_map("categories").items()},
         groups=block.texts("groups"),
         marks=block.texts("marks"),
         score=_score(block.block("score", required=True)),
+        media_roots=tuple(path.parent.absolute() / Path(root).expanduser() for root in block.texts("media_roots")),
         fail_under=_fail_under(block),
     )
     block.done()
@@ -240,59 +220,8 @@ def _records(block: Block) -> RecordFiles:
     return RecordFiles(files, columns)
 
 
-def _sample(block: Block) -> SampleRule:
-    rule = SampleRule(
-        id=_template(block, "id", required=True),
-        messages=tuple(_message(message) for message in block.blocks("messages")),
-        question=_template(block, "question", default="{question}"),
-        reference=_optional_template(block, "reference"),
-        subset=_optional_template(block, "subset"),
-        cluster=_optional_template(block, "cluster"),
-    )
-    block.done()
-    return rule
-
-
-def _message(block: Block) -> MessageTemplate:
-    role = block.text("role", required=True)
-    if role not in ("system", "user", "assistant"):
-        raise block.error("role", f"unknown role {role!r}; there are system, user, assistant")
-    if not block.is_list("content"):
-        return MessageTemplate(role, (Part("text", _template(block, "content", required=True)),))
-    parts = tuple(_part(part) for part in block.blocks("content"))
-    block.done()
-    return MessageTemplate(role, parts)
-
-
-_PART_KINDS = ("text", "image")
-
-
-def _part(block: Block) -> Part:
-    kinds = [kind for kind in _PART_KINDS if block.has(kind)]
-    part = Part(kinds[0], _template(block, kinds[0])) if len(kinds) == 1 else None
-    block.done(also=_PART_KINDS)
-    if part is None:
-        raise block.error("", f"a content part is one of {', '.join(_PART_KINDS)}")
-    return part
-
-
-def _prompt(block: Block) -> Prompt | None:
-    if not block.has("prompt"):
-        return None
-    if not block.is_map("prompt"):
-        return Prompt({"": _template(block, "prompt")})
-    inner = block.block("prompt")
-    by = inner.text("by", required=True)
-    templates_by_value = {key: _template(inner, key) for key in inner.names() if key != "by"}
-    if not templates_by_value:
-        raise block.error("prompt", f"has no template for any value of {by}")
-    return Prompt(templates_by_value, by)
-
-
 def _check_prompt(block: Block, spec: Spec) -> None:
-    parts = [part for message in spec.sample.messages for part in message.parts]
-    uses = any(piece[0] == "prompt" for part in parts for piece in part.template.parts if isinstance(piece, tuple))
-    if uses and spec.prompt is None:
+    if spec.sample.uses("prompt") and spec.prompt is None:
         raise block.error("sample", "a message uses {prompt}, but the spec has no prompt")
 
 
@@ -310,15 +239,3 @@ def _fail_under(block: Block) -> float | None:
     if len(values) > 1:
         raise block.error("gates", "fail_under is given twice")
     return values[0] if values else None
-
-
-def _template(block: Block, key: str, *, required: bool = False, default: str = "") -> Template:
-    text = block.text(key, default, required=required)
-    try:
-        return templates.parse(text)
-    except ValueError as error:
-        raise block.error(key, str(error)) from None
-
-
-def _optional_template(block: Block, key: str) -> Template | None:
-    return _template(block, key) if block.has(key) else None

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.appendfile import AppendFile, json_line
+from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.names import folder_name
 from pytest_vqaeval.results import About, Identity, Result
 
@@ -42,6 +43,20 @@ def new_run(out: Path, models: Iterable[str]) -> RunFolder:
     return RunFolder(path)
 
 
+def find_run(out: Path, name: str) -> RunFolder:
+    """The folder of a run: `latest`, its name below `runs/`, or a path.
+
+    Raises:
+        UsageError: there is none; the message lists the newest.
+    """
+    for path in (out / name, out / "runs" / name, Path(name)):
+        if (path / _HEADER).is_file():
+            return RunFolder(path.resolve())
+    newest = sorted(path.name for path in (out / "runs").glob("*"))[-5:]
+    known = f"; there are {', '.join(newest)}" if newest else f"; there are no runs in {out}"
+    raise UsageError(f"--vqa-resume: there is no run {name!r}{known}")
+
+
 @dataclass(frozen=True)
 class Selection:
     """What a run selected: the benchmarks, and a row in the state `not_run` for each sample."""
@@ -50,23 +65,45 @@ class Selection:
     rows: list[Result]
 
 
+def write_whole(file: Path, text: str) -> None:
+    """Write a private file, whole or not at all.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    fresh = file.with_name(f".{file.name}-{os.getpid()}")
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+        fresh.replace(file)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise StoreError(f"{file} can't be written: {error.strerror}") from None
+
+
 class RunFolder:
     """The files of one run. All are private to the user (mode 0600)."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._descriptors: dict[str, int] = {}
+        self._samples = AppendFile(path / _SAMPLES)
 
     def write_header(self, header: Mapping[str, Any]) -> None:
         """Write `run.json`, whole or not at all."""
         self._replace(_HEADER, json.dumps({"schema": SCHEMA, **header}, ensure_ascii=False, indent=1) + "\n")
 
-    def write_selection(self, selection: Selection) -> None:
-        """Write `selected.jsonl` unless another worker of the run has done so: all select the same."""
-        if (self.path / _SELECTED).exists():
+    def write_selection(self, selection: Selection, *, again: bool) -> None:
+        """Write `selected.jsonl` unless another worker of the run has done so: all select the same.
+
+        Args:
+            selection: what this process selected.
+            again: the file is that of the run that is resumed.
+        """
+        if (self.path / _SELECTED).exists() and not again:
             return
-        lines = [_line({"about": asdict(about)}) for about in selection.abouts]
-        lines += [_line(row.to_json()) for row in selection.rows]
+        lines = [json_line({"about": asdict(about)}) for about in selection.abouts]
+        lines += [json_line(row.to_json()) for row in selection.rows]
         self._replace(_SELECTED, "".join(lines))
 
     def read_selection(self) -> Selection:
@@ -80,12 +117,12 @@ class RunFolder:
         return selection
 
     def add_result(self, result: Result) -> None:
-        """Append to `samples.jsonl`. A later row of the same identity counts, an earlier does not."""
-        self._append(_SAMPLES, result.to_json())
+        """Append to `samples.jsonl`. A later row of the same identity counts, an earlier does not.
 
-    def add_reply(self, worker: str, row: Mapping[str, Any]) -> None:
-        """Append to `replies-<worker>.jsonl`: one write, so that a kill loses no reply that was received."""
-        self._append(f"replies-{worker}.jsonl", row)
+        Raises:
+            StoreError: it can't be written.
+        """
+        self._samples.append(result.to_json())
 
     def publish(self) -> None:
         """Point the link `latest`, beside the folder of all runs, at this run."""
@@ -102,33 +139,10 @@ class RunFolder:
 
     def close(self) -> None:
         """Close the files."""
-        for descriptor in self._descriptors.values():
-            os.close(descriptor)
-        self._descriptors.clear()
-
-    def _append(self, name: str, row: Mapping[str, Any]) -> None:
-        if name not in self._descriptors:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            self._descriptors[name] = os.open(self.path / name, flags, 0o600)
-        data = _line(row).encode()
-        while data:  # short writes happen on full disks and network file systems
-            data = data[os.write(self._descriptors[name], data) :]
+        self._samples.close()
 
     def _replace(self, name: str, text: str) -> None:
-        fresh = self.path / f".{name}-{os.getpid()}"
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        fresh.replace(self.path / name)
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    try:
-        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-        text.encode()
-    except UnicodeEncodeError:  # lone surrogates in a reply
-        text = json.dumps(row, separators=(",", ":"))
-    return text + "\n"
+        write_whole(self.path / name, text)
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:

@@ -14,11 +14,14 @@ from typing import Any
 
 from pytest_vqaeval.errors import DataError
 
+_LABEL = re.compile(r"^\s*[A-Z]:")  # the label that an option may carry: " A:X-ray "
+
 FILTERS: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "upper": str.upper,
     "strip": str.strip,
     "stem": lambda text: text.rsplit(".", 1)[0],
+    "unlabel": lambda text: _LABEL.sub("", text, count=1).strip(),
 }
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+")

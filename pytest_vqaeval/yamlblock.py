@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from pytest_vqaeval.errors import SpecError
-from pytest_vqaeval.templates import nearest
+from pytest_vqaeval.templates import Template, nearest, parse
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -117,6 +117,24 @@ class Block:
             return ()
         items = node.value if isinstance(node, yaml.SequenceNode) else [node]
         return tuple(self._scalar(key, item) for item in items)
+
+    def template(self, key: str, default: str = "", *, required: bool = False) -> Template:
+        """A text with fields in it."""
+        return self._template(key, self.text(key, default, required=required))
+
+    def optional_template(self, key: str) -> Template | None:
+        """A text with fields in it; None where it is absent."""
+        return self.template(key) if self.has(key) else None
+
+    def templates(self, key: str) -> tuple[Template, ...]:
+        """A list of texts with fields in them."""
+        return tuple(self._template(key, text) for text in self.texts(key))
+
+    def _template(self, key: str, text: str) -> Template:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise self.error(key, str(error)) from None
 
     def number(self, key: str, *, low: float, high: float) -> float:
         """A required number from `low` to `high`."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.formats.cells import is_cell
 from pytest_vqaeval.media import Media
-from pytest_vqaeval.records import Cell
+from pytest_vqaeval.question import Message, values_in
 
 Part = dict[str, Any]
 
@@ -15,6 +17,7 @@ KINDS = ("image", "video", "audio")
 FORMATS = {"audio": ("wav", "mp3"), "video": ("mp4", "mpeg", "mov", "avi")}
 """The formats that a record may declare; pictures are told from their bytes alone."""
 DETAILS = ("auto", "low", "high")
+_LONGEST_NAME = 200  # characters
 
 
 def text_part(text: str) -> Part:
@@ -49,8 +52,22 @@ def media_part(kind: str, value: Any, place: str, *, format: Any = None, detail:
     return part
 
 
+def media_name(messages: Sequence[Message]) -> str:
+    """A short name of all media of the messages: equal media have equal names; empty if there are none.
+
+    It is empty too where a medium is a parquet cell, which would have to be read.
+    """
+    sources = [medium.source for medium in values_in(messages, Media)]
+    if not all(isinstance(source, str | bytes) for source in sources):
+        return ""
+    if len(sources) == 1 and isinstance(sources[0], str) and len(sources[0]) <= _LONGEST_NAME:
+        return sources[0]
+    texts = (source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source for source in sources)
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:16] if sources else ""
+
+
 def _source(kind: str, value: Any, place: str) -> Any:
-    if isinstance(value, str | bytes | Cell):
+    if isinstance(value, str | bytes) or is_cell(value):
         if value:
             return value
         raise DataError(f"field {place!r} is empty")

@@ -1,6 +1,6 @@
 """Media placeholders: `<image 1>` in a text stands for the column `image_1`, or the first of the list `images`.
 
-EvalScope's rules: lower case, one space or underscore before the number; an indexed column goes up to 100, a list has no
+EvalScope's rules: lower case, one space or underscore before the number; indexed columns go up to 100, a list has no
 limit; a list counts only where no indexed column of its kind is filled.
 """
 
@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.formats.cells import is_absent, read_list
+from pytest_vqaeval.formats.cells import is_absent, is_cell, read_list
 from pytest_vqaeval.formats.parts import KINDS, Part, media_part, text_part
-from pytest_vqaeval.records import Cell
 
 _PLACEHOLDER = re.compile(r"<(image|video|audio)[ _]([0-9]+)>")
 _COLUMN = re.compile(r"(image|video|audio)_([1-9][0-9]*)")
@@ -107,7 +106,7 @@ def _of_list(row: Mapping[str, Any], kind: str, numbers: set[int] | None) -> dic
 
 
 def _entries(value: Any, name: str) -> list[Any]:
-    if isinstance(value, Cell):
+    if is_cell(value):
         value = value.load()
     if is_absent(value):
         return []

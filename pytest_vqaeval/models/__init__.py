@@ -60,13 +60,14 @@ def _with_place(label: str, name: str) -> str:
     return f"{label}@{place.hostname}:{place.port}" if place.hostname else label
 
 
-def make_model(name: str, settings: Settings, folder: Path) -> Model:
+def make_model(name: str, settings: Settings, folder: Path, concurrency: int) -> Model:
     """The model that `--vqa-model` names.
 
     Args:
         name: `NAME`, `NAME@URL`, `demo` or `replay:FILE`.
         settings: the run's settings.
         folder: the folder pytest was started in; a replayed file is relative to it.
+        concurrency: how many requests this process keeps in flight.
 
     Raises:
         UsageError: a file or URL that can't be used.
@@ -90,7 +91,7 @@ def make_model(name: str, settings: Settings, folder: Path) -> Model:
         retries=settings.retries,
         generation=dict(settings.generation),
         headers=dict(settings.header),
-        concurrency=1,
+        concurrency=concurrency,
     )
 
 

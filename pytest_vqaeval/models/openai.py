@@ -20,6 +20,7 @@ import httpx
 from pytest_vqaeval.errors import Failure, ModelError, UsageError
 from pytest_vqaeval.models.chat import encode_body, map_pictures, read_error, read_reply, request_key
 from pytest_vqaeval.models.endpoint import endpoint
+from pytest_vqaeval.models.pace import ADAPT_ABOVE, Pace
 from pytest_vqaeval.models.retry import (
     Patience,
     ask_with_retries,
@@ -61,13 +62,19 @@ class OpenAI:
         name: the model's name, as the server knows it.
         url: the base URL, which usually ends in `/v1`.
         api_key: sent as a bearer token; None or "" sends none.
-        timeout_s: seconds that a reply may take. All attempts for a sample together end after `retries + 1` times that.
+        timeout_s: seconds that a reply may take. All attempts for a sample together end after `retries + 1` times that,
+            not counting the time in which others had their turn.
         retries: how many more attempts may follow a failed one.
         generation: further keys of the body, as they are; `temperature` is 0 unless it is among them.
         headers: further request headers.
-        concurrency: how many requests a caller should keep in flight.
+        concurrency: how many requests may be in flight at once; above 16 fewer after a 429.
         on_request: sees each body before it is sent; may change it in place or return another.
         options: what the options that set url and key begin with, for messages (`--vqa`, or `--vqa-judge`).
+
+    Attributes:
+        name: the model's name.
+        concurrency: how many requests a caller should keep in flight.
+        pace: what all attempts go through.
 
     Raises:
         UsageError: the URL, a header, the key or a generation parameter can't be used.
@@ -95,6 +102,8 @@ class OpenAI:
                 raise UsageError(f"--vqa-generation {key}=… can't be used: the plugin decides on it")
         self._timeout_s = timeout_s
         self._retries = retries
+        self._total_s = timeout_s * (retries + 1)
+        self.pace = Pace(concurrency, adapt=concurrency > ADAPT_ABOVE, longest_s=self._total_s)
         self._on_request = on_request
         self._options = options
         self._patience = Patience()
@@ -136,7 +145,9 @@ class OpenAI:
             reply = ask_with_retries(
                 lambda: self.ask_once(messages),
                 retries=self._patience.retries(self._retries),
-                total_s=self._timeout_s * (self._retries + 1),
+                total_s=self._total_s,
+                sleep=self.pace.sleep,
+                clock=self.pace.clock,
             )
         except ModelError as error:
             self._patience.note(error)
@@ -145,11 +156,21 @@ class OpenAI:
         return reply
 
     def ask_once(self, messages: Sequence[Message]) -> Reply:
-        """Ask, without retries.
+        """Ask, without retries, when it is this request's turn.
 
         Raises:
             ModelError: there was no reply.
         """
+        with self.pace.turn():
+            return self._attempt(messages)
+
+    def close(self) -> None:
+        """End all waiting for turns, pauses and retries, and close all connections."""
+        self.pace.stop()
+        while self._transports:
+            self._transports.pop().close()
+
+    def _attempt(self, messages: Sequence[Message]) -> Reply:
         content = encode_body(self.body(messages))
         started = time.monotonic()
         response, received = self._exchange(content, deadline=started + self._timeout_s)
@@ -162,11 +183,6 @@ class OpenAI:
         if reply is None:
             raise self._refusal(response, document, received)
         return reply
-
-    def close(self) -> None:
-        """Close all connections."""
-        while self._transports:
-            self._transports.pop().close()
 
     def _transport(self) -> httpx.HTTPTransport:
         """The calling thread's own; a pool that is shared is searched through for each request."""
@@ -212,7 +228,8 @@ class OpenAI:
         else:
             kind = type(error).__name__
             message = f"the connection to {self._endpoint.shown} broke before the whole reply was there ({kind})"
-        return ModelError(message, failure_of_exception(error))
+        connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        return ModelError(message, failure_of_exception(error, connecting=connecting))
 
     def _refusal(self, response: httpx.Response, document: Any, received: bytes) -> ModelError:
         """The error of a response that is no reply."""

@@ -46,6 +46,7 @@ _STATUS_OF_NAME = {
 _UNKNOWN_MODEL = re.compile(
     r"\bmodel:?\s+(?:\S{1,200}\s+)?(?:(?:is|was)\s+)?(?:not found|(?:does not|doesn't|not) exist)\b", re.IGNORECASE
 )
+_WORTH_ANOTHER_TRY = (Failure.RATE_LIMIT, Failure.TRANSIENT, Failure.UNREACHABLE)
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
@@ -82,14 +83,19 @@ def failure_of_status(status: int) -> Failure:
     return Failure.SAMPLE
 
 
-def failure_of_exception(error: BaseException) -> Failure:
-    """What a connection's exception means: another try may help, except where the server's certificate is refused."""
+def failure_of_exception(error: BaseException, *, connecting: bool) -> Failure:
+    """What a connection's exception means: another try may help, except where the server's certificate is refused.
+
+    Args:
+        error: what was raised; its causes count too.
+        connecting: whether it was raised before there was a connection.
+    """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return Failure.PERMANENT
         cause = cause.__cause__ or cause.__context__
-    return Failure.TRANSIENT
+    return Failure.UNREACHABLE if connecting else Failure.TRANSIENT
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
@@ -195,7 +201,7 @@ def ask_with_retries(
             return replace(send(), attempts=attempt)
         except ModelError as error:
             error.attempts = attempt
-            if attempt > retries or error.failure not in (Failure.RATE_LIMIT, Failure.TRANSIENT):
+            if attempt > retries or error.failure not in _WORTH_ANOTHER_TRY:
                 raise
             wait = wait_s(attempt, error.retry_after_s, random())
             if clock() + wait > deadline:

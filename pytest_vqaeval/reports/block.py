@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from pytest_vqaeval.asking import Asked
-from pytest_vqaeval.media import Encoded, Media
+from pytest_vqaeval.media import Media
 from pytest_vqaeval.names import cut_middle, printable
-from pytest_vqaeval.question import Message
+from pytest_vqaeval.question import values_in
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring.base import Outcome, Score
@@ -29,7 +28,11 @@ def explain(sample: Sample, score: Score, asked: Asked | None) -> str:
     """All about one wrong answer, a line a fact; what comes from data or model is made printable."""
     lines = [("outcome", _outcome(score))]
     if asked:
-        lines += [("question", cut_middle(asked.question.text, _LONGEST_REPLY)), *_pictures(asked), ("sent", cut_middle(_sent(asked), _LONGEST_TEXT))]
+        lines += [
+            ("question", cut_middle(asked.question.text, _LONGEST_REPLY)),
+            *_media(asked),
+            ("sent", cut_middle(_sent(asked), _LONGEST_TEXT)),
+        ]
         lines += [("reply", cut_middle(asked.reply.text, _LONGEST_REPLY) or "(nothing)")]
     lines.append(("extracted", "(none)" if score.extracted is None else cut_middle(score.extracted, _LONGEST_FACT)))
     lines += [(label, cut_middle(text, _LONGEST_FACT)) for label, text in score.details.items()]
@@ -52,30 +55,23 @@ def _outcome(score: Score) -> str:
     return f"{said}: {_WHY[score.outcome]}" if score.outcome in _WHY else said
 
 
-def _pictures(asked: Asked) -> Iterator[tuple[str, str]]:
-    for part in _parts(asked.messages or asked.question.messages):
-        url = part.get("image_url", {}).get("url")
-        if isinstance(url, Encoded):
-            yield "picture", str(url)
-        elif isinstance(url, Media):
-            yield "picture", f"{url.source} (not read: the reply was stored)"
+def _media(asked: Asked) -> Iterator[tuple[str, str]]:
+    if asked.media is not None:
+        yield from (("picture" if "image/" in medium else "medium", medium) for medium in asked.media)
+        return
+    for named in values_in(asked.question.messages, Media):
+        yield "picture" if named.kind == "image" else named.kind, f"{named.source} (not read: the reply was stored)"
 
 
 def _sent(asked: Asked) -> str:
     """The exact text, with a mark where each picture stood."""
     said = []
-    for message in asked.messages or asked.question.messages:
+    for message in asked.question.messages:
         content = message["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         texts = [part["text"] if part["type"] == "text" else f"[{part['type'].split('_')[0]}]" for part in parts]
         said.append(f"{message['role']}: " + "\n".join(texts))
     return "\n".join(said)
-
-
-def _parts(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
-    for message in messages:
-        if isinstance(message["content"], list):
-            yield from message["content"]
 
 
 def _cost(reply: Reply) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pytest_vqaeval.errors import StoreError
 from pytest_vqaeval.gates import GateResult
 from pytest_vqaeval.results import BenchmarkReport, Named, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.store import write_whole
 
 SCHEMA = 1
 
@@ -28,14 +29,16 @@ def build(summary: Summary, gates: Sequence[GateResult], run: Mapping[str, Any],
 
 
 def write(file: Path, report: Mapping[str, Any]) -> None:
-    """Write the summary, whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(f".{file.name}-{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
-        json.dump(report, stream, ensure_ascii=False, indent=1)
-        stream.write("\n")
-    fresh.replace(file)
+    """Write the summary, whole or not at all.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{file} can't be written: {error.strerror}") from None
+    write_whole(file, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
 
 
 def _benchmark(report: BenchmarkReport) -> dict[str, Any]:

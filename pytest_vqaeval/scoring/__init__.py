@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 
 from pytest_vqaeval.errors import VqaError
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.reply import Reply, without_reasoning
 from pytest_vqaeval.scoring.base import Outcome, Score, Scorer
-from pytest_vqaeval.scoring.short_answer import short_answer
 
-BUILT_IN: dict[str, Callable[..., Score]] = {"short_answer": short_answer}
+
+class _BuiltIn(Mapping[str, Callable[..., Score]]):
+    """The package's own scorers by name; each is imported at its first use, some need an extra."""
+
+    _modules: ClassVar[dict[str, str]] = {
+        "short_answer": "short_answer",
+        "choice": "choice",
+        "multi_choice": "choice",
+        "text_overlap": "text_overlap",
+        "contains": "contains",
+        "anls": "anls",
+        "numeric": "numeric",
+        "vqa_accuracy": "vqa_accuracy",
+    }
+
+    def __getitem__(self, name: str) -> Callable[..., Score]:
+        scorer: Callable[..., Score] = getattr(import_module(f"{__name__}.{self._modules[name]}"), name)
+        return scorer
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+BUILT_IN = _BuiltIn()
 
 
 def score_reply(scorer: Scorer, question: Question, reply: Reply) -> Score:

@@ -24,10 +24,30 @@ _NUMBERS = {
 } | {"none": "0", "两": "2"}
 
 _XRAY = frozenset({"x ray", "x光", "x 光", "x射线", "x 射线"})
-_YES = frozenset(["yes", "yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会"])
-_NO = frozenset(["no", "nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能", "不会", "不正常"])
+_YES = ("yes", "yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会")
+_NO = ("no", "nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能", "不会", "不正常")
 _YES_NO = dict.fromkeys(_YES, "yes") | dict.fromkeys(_NO, "no")
 
+# The contractions of the VQA evaluation code; each is recognised with one of its apostrophes missing. Those that would
+# be other words then (she'll, we'd, let's) are not among them.
+_CONTRACTIONS = """
+    ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't he'd he'd've
+    he's how'd how'll how's isn't it'd it'd've it'll ma'am might've mightn't mightn't've must've mustn't needn't not've
+    o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've somebody'd somebody'd've somebody'll
+    somebody's someone'd someone'd've someone'll someone's something'd something'd've something'll that's there'd
+    there'd've there're there's they'd they'd've they'll they're they've 'twas wasn't we'd've we've weren't what'll
+    what're what's what've when's where'd where's where've who'd who'd've who'll who's who've why'll why're why's won't
+    would've wouldn't wouldn't've y'all y'all'll y'all'd've you'd you'd've you'll you're you've
+"""
+_WITHOUT_APOSTROPHE = {
+    word[:at] + word[at + 1 :]: word
+    for word in _CONTRACTIONS.split()
+    for at, letter in enumerate(word)
+    if letter == "'"
+}
+_VQA_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # the rest, apostrophe and colon among it, stays
+_COMMA_IN_NUMBER = re.compile(r"\d,\d")
+_PERIOD = re.compile(r"\.(?!\d)")
 
 _ASCII_PARENTHESES = re.compile(r"\([^)]*\)")
 _FULL_WIDTH_PARENTHESES = re.compile(r"（[^）]*）")
@@ -46,6 +66,15 @@ def _number(word: str) -> str:
     return _NUMBERS.get(word, word)
 
 
+def _vqa_punctuation(text: str) -> str:
+    """A mark goes where it touches a space or the text has a number like 1,000; else it becomes a space."""
+    form = text
+    for mark in _VQA_PUNCTUATION:
+        remove = f"{mark} " in text or f" {mark}" in text or _COMMA_IN_NUMBER.search(text)
+        form = form.replace(mark, "" if remove else " ")
+    return _PERIOD.sub("", form)
+
+
 STEPS: dict[str, Step] = {
     "lowercase": str.lower,
     "drop_parentheses": _drop_parentheses,
@@ -54,6 +83,8 @@ STEPS: dict[str, Step] = {
     "collapse_space": lambda text: " ".join(text.split()),
     "number_words": lambda text: " ".join(map(_number, text.split())),
     "drop_articles": lambda text: " ".join(word for word in text.split() if word not in _ARTICLES),
+    "vqa_punctuation": _vqa_punctuation,
+    "contractions": lambda text: " ".join(_WITHOUT_APOSTROPHE.get(word, word) for word in text.split()),
     "xray_spellings": lambda text: "xray" if text in _XRAY else text,
     "yes_no": lambda text: _YES_NO.get(text, text),
 }
@@ -72,6 +103,14 @@ SLAKE: tuple[str, ...] = (
 """EvalScope 1.14's rule for SLAKE: the preprocessing of the official med-vqa code (lower case, no punctuation, no
 articles, numbers as digits), with English and Chinese words for yes, no and X-ray brought together. Applied twice it
 gives the same as once."""
+
+
+VQA: tuple[str, ...] = ("vqa_punctuation", "lowercase", "number_words", "drop_articles", "contractions")
+"""The normalisation of the VQA evaluation code (Antol et al., ICCV 2015; GT-Vision-Lab/VQA): punctuation, number words
+up to ten, articles, and missing apostrophes of contractions. Number words in Chinese are added."""
+
+WORDS: tuple[str, ...] = ("lowercase", "punctuation_to_space", "collapse_space", "number_words", "drop_articles")
+"""The words of a text, without regard to case, punctuation and articles."""
 
 
 @lru_cache(maxsize=64)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer
+from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer, references_of
 from pytest_vqaeval.scoring.base import Score, verdict
 from pytest_vqaeval.scoring.normalize import SLAKE, normalizer
 
@@ -26,11 +25,9 @@ def short_answer(
         DataError: the question has no reference.
         ValueError: an unknown `answer` rule or normalisation step.
     """
-    if not question.references:
-        raise DataError("short_answer needs a reference, and the sample has none")
     normal_form = normalizer(tuple(normalize))
     read = read_answer(text, answer)
     form = normal_form(read.text)
-    wanted = [normal_form(reference) for reference in question.references]
+    wanted = [normal_form(reference) for reference in references_of(question, "short_answer")]
     details = {"normal form": form, "of reference": " | ".join(wanted)}
     return verdict(form in wanted, read.text, explicit=read.explicit, details=details)

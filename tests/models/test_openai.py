@@ -15,6 +15,7 @@ from pytest_vqaeval.media import Encoded
 from pytest_vqaeval.models import openai
 from pytest_vqaeval.models.chat import encode_body
 from pytest_vqaeval.models.openai import OpenAI, request_key
+from pytest_vqaeval.models.pace import Pace
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.testing import Answer, ModelServer
 
@@ -56,11 +57,8 @@ def no_proxies(monkeypatch):
 def waits(monkeypatch):
     """Waits between attempts take no time; what they would have taken."""
     slept = []
-    monkeypatch.setattr(openai, "ask_with_retries", lambda send, **how: _ask(send, sleep=slept.append, **how))
+    monkeypatch.setattr(Pace, "sleep", lambda pace, seconds: slept.append(seconds))
     return slept
-
-
-_ask = openai.ask_with_retries
 
 
 @pytest.fixture
@@ -89,6 +87,26 @@ def failure(model):
         return error
 
     return ask
+
+
+@contextlib.contextmanager
+def in_threads(count, ask):
+    """What that many threads get or raise, all of them at the end of the block."""
+    results = []
+
+    def run():
+        try:
+            results.append(ask())
+        except ModelError as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    yield results
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 # What is sent
@@ -495,16 +513,97 @@ def test_a_server_that_is_not_there(model):
     assert str(caught.value) == (
         f"no connection to {url}/chat/completions ([Errno 111] Connection refused); check --vqa-url"
     )
-    assert (caught.value.failure, caught.value.status) == (Failure.TRANSIENT, None)
+    assert (caught.value.failure, caught.value.status) == (Failure.UNREACHABLE, None)
+
+
+def test_a_host_that_nobody_knows(model, monkeypatch):
+    def unknown(*args, **more):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(
+        ModelError, match=r"no connection to http://gpu7/v1/chat/completions \(.*\); check --vqa-url"
+    ) as caught:
+        model("http://gpu7/v1").ask(question())
+    assert caught.value.failure is Failure.UNREACHABLE
 
 
 def test_retries_obey_the_server_and_are_counted(model, waits):
-    answers = iter([Answer(status=429, headers={"Retry-After": "2"}), Answer(status=500), Answer("x", cut_after=3)])
+    answers = iter([Answer(status=429, headers={"Retry-After": "0.5"}), Answer(status=500), Answer("x", cut_after=3)])
     with ModelServer(lambda request: next(answers, Answer("yes"))) as server:
         reply = model(server, retries=3).ask(question())
     assert (reply.text, reply.attempts, server.count) == ("yes", 4, 4)
-    assert 2 <= waits[0] <= 2.2
+    assert 0.5 <= waits[0] <= 0.55
     assert all(wait <= 2 for wait in waits[1:])
+
+
+def test_one_429_pauses_all_threads(model):
+    came = []
+
+    def answer(request):
+        came.append(time.monotonic())
+        return Answer(status=429, headers={"Retry-After": "0.5"}) if request.number == 1 else Answer("yes")
+
+    with ModelServer(answer) as server:
+        made = model(server, retries=1)
+        with in_threads(5, lambda: made.ask(question())) as replies:
+            time.sleep(0.1)  # until all are there, so that none is sent before the answer to the first
+    assert [reply.text for reply in replies] == ["yes"] * 5
+    late = [moment - came[0] for moment in came[1:] if moment - came[0] > 0.1]
+    assert min(late) >= 0.5
+    assert 0.5 <= made.pace.throttled_s <= 0.55
+
+
+def test_no_more_than_the_concurrency_is_in_flight(model):
+    with ModelServer(lambda request: Answer("yes", latency_s=0.2)) as server:
+        made = model(server, concurrency=2, timeout_s=0.9)
+        with in_threads(12, lambda: made.ask(question())) as replies:
+            pass
+    assert server.max_in_flight == 2
+    # neither the timeout nor the latency contains the wait for a turn, a second for the last
+    assert all(0.2 <= reply.latency_s < 0.9 for reply in replies)
+
+
+def test_the_wait_for_a_turn_leaves_the_time_for_retries(model):
+    answers = iter([Answer(status=500)])
+    with ModelServer(lambda request: next(answers, Answer("yes"))) as server:
+        made = model(server, concurrency=1, timeout_s=0.4, retries=1)
+        with contextlib.ExitStack() as other:
+            other.enter_context(made.pace.turn())
+            with in_threads(1, lambda: made.ask(question())) as replies:
+                time.sleep(0.9)
+                other.close()
+    assert [(reply.text, reply.attempts) for reply in replies] == [("yes", 2)]
+
+
+def test_a_wait_longer_than_a_sample_gets_is_refused_at_once(model):
+    with ModelServer(lambda request: Answer(status=429, headers={"Retry-After": "3600"})) as server:
+        made = model(server)
+        messages = set()
+        for _ in range(3):
+            with pytest.raises(ModelError) as caught:
+                made.ask(question())
+            assert caught.value.failure is Failure.RATE_LIMIT
+            messages.add(str(caught.value))
+    assert server.count == 1
+    assert messages == {
+        "HTTP 429",
+        "HTTP 429: the server asks for a longer wait than a sample gets (--vqa-timeout, --vqa-retries)",
+    }
+
+
+def test_close_ends_the_waits_for_retries_and_for_turns(model, monkeypatch):
+    monkeypatch.undo()  # of `waits`
+    with ModelServer(lambda request: Answer(status=503, headers={"Retry-After": "2"})) as server:
+        made = model(server, concurrency=1, retries=5)
+        started = time.monotonic()
+        with in_threads(3, lambda: made.ask(question())) as errors:
+            while server.count < 3:
+                time.sleep(0.01)
+            made.close()
+    assert time.monotonic() - started < 1
+    assert {str(error) for error in errors} == {"the run ended before this sample was asked"}
+    assert server.count == 3
 
 
 def test_a_dead_server_is_given_up_and_taken_up_again(model, waits):

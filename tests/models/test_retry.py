@@ -75,10 +75,11 @@ def test_meant_status(response, meant):
 
 def test_a_refused_certificate_is_permanent_and_other_exceptions_are_not():
     outer = ConnectionError("outer")
-    assert failure_of_exception(outer) is Failure.TRANSIENT
+    assert failure_of_exception(outer, connecting=False) is Failure.TRANSIENT
+    assert failure_of_exception(outer, connecting=True) is Failure.UNREACHABLE
     outer.__cause__ = ConnectionError("inner")
     outer.__cause__.__context__ = ssl.SSLCertVerificationError("self-signed")
-    assert failure_of_exception(outer) is Failure.PERMANENT
+    assert failure_of_exception(outer, connecting=True) is Failure.PERMANENT
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_what_another_try_cannot_mend_is_not_tried_again(failure):
 
 
 def test_attempts_are_capped_and_the_last_error_is_raised():
-    world = World(ModelError("a"), ModelError("b"), ModelError("c"), Reply("yes"))
+    world = World(ModelError("a"), ModelError("b", Failure.UNREACHABLE), ModelError("c"), Reply("yes"))
     with pytest.raises(ModelError, match="c") as caught:
         world.ask(retries=2)
     assert caught.value.attempts == 3
