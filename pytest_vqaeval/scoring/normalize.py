@@ -104,8 +104,14 @@ SLAKE: tuple[str, ...] = (
 articles, numbers as digits), with English and Chinese words for yes, no and X-ray brought together. Applied twice it
 gives the same as once."""
 
-
-VQA: tuple[str, ...] = ("vqa_punctuation", "lowercase", "number_words", "drop_articles", "contractions")
+VQA: tuple[str, ...] = (
+    "collapse_space",
+    "vqa_punctuation",
+    "lowercase",
+    "number_words",
+    "drop_articles",
+    "contractions",
+)
 """The normalisation of the VQA evaluation code (Antol et al., ICCV 2015; GT-Vision-Lab/VQA): punctuation, number words
 up to ten, articles, and missing apostrophes of contractions. Number words in Chinese are added."""
 

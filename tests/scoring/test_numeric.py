@@ -38,6 +38,9 @@ def question(*references: str) -> Question:
         ("3.5 cm", "3.5", True),
         ("3.5", "3.5cm.", True),
         ("3.5 cm", "3.5 mm", False),
+        ("37 °C", "36.6°F", False),
+        ("5 m²", "5.1 m2", False),
+        ("12 km/h", "12 km/h", True),
         ("5 dogs", "5 Dog", True),
         ("5", "Five", True),
         ("2", "There are 2 dogs in it.", True),
@@ -96,7 +99,9 @@ def test_no_reference() -> None:
         numeric(question(), "1")
 
 
-@pytest.mark.parametrize("text", ["12-15", "1,2", "12,34", "1,2345", "1.2.3", "10:30", "T2", "", "-", "5, 6", "1e500"])
+@pytest.mark.parametrize(
+    "text", ["12-15", "1,2", "12,34", "1,2345", "1.2.3", "10:30", "T2", "", "-", "5, 6", "1e500", "0A\x1b0", "5°6"]
+)
 def test_not_one_number(text: str) -> None:
     assert only_number(text) is None
 

@@ -119,6 +119,13 @@ def test_without_the_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> Non
         text_overlap(question("dog"), "狗")
 
 
+def test_words_without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
+    english_tokenizer.cache_clear()
+    monkeypatch.setitem(sys.modules, "nltk.tokenize", None)
+    with pytest.raises(MissingExtra, match="cutting English text into words needs an extra"):
+        words("dog")
+
+
 def test_writes_and_reads_no_file_and_prints_nothing(tmp_path: Path) -> None:
     poison = tmp_path / "jieba.cache"
     poison.write_bytes(b"not jieba's")

@@ -42,6 +42,8 @@ def test_is_the_mean_over_leaving_one_out(case: tuple[int, int]) -> None:
         ("red /white", "red white"),
         ("a-b - c", "ab c"),  # a space beside one hyphen: all go
         ("2,000-pound (big)", "2000pound big"),  # a comma in a number: all marks go
+        ("red/\nwhite", "red white"),  # a line break is a space
+        ("- it's/that", "it's that"),
         ("3.5 ft. tall.", "3.5 ft tall"),
         (".5", ".5"),
         ("Two of the three", "2 of 3"),
