@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_vqaeval.errors import DataError, UsageError
+from pytest_vqaeval.errors import DataError, MissingExtra, UsageError
 from pytest_vqaeval.formats.recognise import Format, recognise
 from pytest_vqaeval.formats.vlmevalkit import CATEGORY_COLUMNS
 from pytest_vqaeval.names import file_names
@@ -45,7 +45,7 @@ def _read(file: Path, name: str) -> DataFile:
         records = read_records(file)
         usable = [record for record in records if not record.problem] or records[:1]
         known = recognise((record.row for record in usable), str(file))
-    except DataError as error:
+    except (DataError, MissingExtra) as error:
         raise UsageError(str(error)) from None
     about = f"{file.name} is {known.title}: {len(records):,} records, scored by {known.scorer}"
     return DataFile(_spec(file, name, known, usable), about)

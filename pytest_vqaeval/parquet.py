@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_vqaeval.errors import DataError, MissingExtra
 
-CACHE_BYTES = 128 * 2**20  # of row groups that are kept; Hugging Face writes 100 pictures to a row group
+CACHE_BYTES = 64 * 2**20  # of row groups that are kept; one of 100 pictures, as Hugging Face writes them, takes 16 MB
 
-_Row = tuple[int, dict[str, Any], str]  # line (there are none: 0), fields, problem ("": a broken file is no rows)
+_Row = tuple[int, dict[str, Any], str]  # line and problem are those of text files: rows have none, none is broken alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +34,17 @@ class Cell:
     column: str
 
     def load(self) -> Any:
-        """The cell's value: bytes, or what holds them, as `{"bytes": b"...", "path": "..."}`.
+        """The cell's value: bytes, or what holds them, as `{"bytes": b"...", "path": "..."}`; None for null.
 
-        Reads the column for the whole row group, and keeps it for the cells beside.
+        Reads the column for the whole row group, and keeps it for the cells beside. Safe to use from several threads.
 
         Raises:
             DataError: the file can't be read.
         """
         try:
             return _chunks.column(self.file, self.group, self.column)[self.row].as_py()
-        except _errors() as error:
-            raise DataError(f"{self.file.name}: column {self.column!r} {_said(error)}") from None
+        except (ValueError, OverflowError, IndexError) as error:  # a path that is not UTF-8, a file that was replaced
+            raise _broken(self.file, error) from None
 
 
 def read_parquet(file: Path) -> Iterator[_Row]:
@@ -54,29 +55,25 @@ def read_parquet(file: Path) -> Iterator[_Row]:
         MissingExtra: pyarrow is not installed.
     """
     file = file.absolute()  # cells are read later, perhaps from another folder
-    try:
-        with _open(file) as source:
-            names = _checked_names(source.schema_arrow.names, file)
-            left = {kind.name for kind in source.schema_arrow if _holds_bytes(kind.type)}
-            eager = [name for name in names if name not in left]
-            for group in range(source.num_row_groups):
-                table = source.read_row_group(group, columns=eager, use_threads=False)
-                columns = {name: table.column(name).to_pylist() for name in eager}
-                for row in range(source.metadata.row_group(group).num_rows):
-                    yield (
-                        0,
-                        {
-                            name: columns[name][row] if name in columns else Cell(file, group, row, name)
-                            for name in names
-                        },
-                        "",
-                    )
-    except _errors() as error:
-        raise DataError(f"{file} {_said(error)}") from None
+    with _opened(file) as source:
+        names = source.schema_arrow.names
+        twice = [repr(name) for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise DataError(f"{file} has several columns of the name {', '.join(twice)}")
+        at_once = [column.name for column in source.schema_arrow if not _holds_bytes(column.type)]
+        for group in range(source.num_row_groups):
+            table = source.read_row_group(group, columns=at_once, use_threads=False)
+            rows = range(source.metadata.row_group(group).num_rows)
+            columns = (
+                table.column(name).to_pylist() if name in at_once else [Cell(file, group, row, name) for row in rows]
+                for name in names
+            )
+            for cells in zip(*columns, strict=True):
+                yield 0, dict(zip(names, cells, strict=True)), ""
 
 
 class _Chunks:
-    """The columns of row groups that were read last, up to a number of bytes. Safe to use from several threads."""
+    """The columns of row groups that were read last, up to a number of bytes."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most, self._held = most_bytes, 0
@@ -84,11 +81,11 @@ class _Chunks:
         self._lock = threading.Lock()  # held while reading: others mostly wait for the same row group
 
     def column(self, file: Path, group: int, name: str) -> Any:
-        """A column of a row group, as pyarrow's ChunkedArray."""
+        """A column of a row group, as pyarrow's ChunkedArray; the last one is kept, however large it is."""
         key = (file, group, name)
         with self._lock:
             if key not in self._kept:
-                with _open(file) as source:
+                with _opened(file) as source:
                     self._kept[key] = source.read_row_group(group, columns=[name], use_threads=False).column(name)
                 self._held += self._kept[key].nbytes
             self._kept.move_to_end(key)
@@ -100,23 +97,23 @@ class _Chunks:
 _chunks = _Chunks(CACHE_BYTES)
 
 
-def _open(file: Path) -> Any:
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """The file as pyarrow's ParquetFile; whatever pyarrow says of a broken one is a DataError."""
     try:
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise MissingExtra("parquet files", "parquet") from None
-    return ParquetFile(file)
+    try:
+        with ParquetFile(file) as source:
+            yield source
+    except (ArrowException, OSError, ValueError, OverflowError) as error:
+        raise _broken(file, error) from None
 
 
-def _errors() -> tuple[type[Exception], ...]:
-    """What pyarrow raises for a file that is broken or gone."""
-    from pyarrow import ArrowException
-
-    return ArrowException, OSError, ValueError, OverflowError
-
-
-def _said(error: Exception) -> str:
-    return f"can't be read as parquet: {' '.join(str(error).split())[:200]}"
+def _broken(file: Path, error: Exception) -> DataError:
+    return DataError(f"{file} can't be read as parquet: {' '.join(str(error).split()):.200}")
 
 
 def _holds_bytes(kind: Any) -> bool:
@@ -128,14 +125,5 @@ def _holds_bytes(kind: Any) -> bool:
         return _holds_bytes(kind.value_type)
     if types.is_nested(kind):
         return any(_holds_bytes(kind.field(n).type) for n in range(kind.num_fields))
-    return any(
-        is_kind(kind)
-        for is_kind in (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
-    )
-
-
-def _checked_names(names: list[str], file: Path) -> list[str]:
-    twice = [repr(name) for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(f"{file} has several columns of the name {', '.join(twice)}")
-    return names
+    binary = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
+    return any(is_binary(kind) for is_binary in binary)

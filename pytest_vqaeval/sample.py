@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.formats.cells import is_cell
 from pytest_vqaeval.formats.choice import build_choice
 from pytest_vqaeval.formats.messages import build_messages
 from pytest_vqaeval.formats.parts import media_name
@@ -101,7 +102,7 @@ def _cluster(spec: Spec, record: Record, sample_id: str) -> str:
     """Samples with the same pictures are one cluster; where that can't be told, a sample is its own."""
     if spec.sample.cluster:
         return spec.sample.cluster.render(_fields(record))
-    if spec.sample.format == TEMPLATE:
+    if spec.sample.format == TEMPLATE or any(map(is_cell, record.row.values())):  # no picture is read here
         return sample_id
     try:
         return media_name(_question(spec, record).messages) or sample_id

@@ -9,7 +9,8 @@ from pytest_vqaeval.media import Media
 from pytest_vqaeval.records import read_records
 from pytest_vqaeval.sample import Sample, build_samples
 from pytest_vqaeval.spec import read_spec
-from tests.conftest import Run, summary_of
+from pytest_vqaeval.testing import ModelServer
+from tests.conftest import Run, jpeg, summary_of
 from tests.realdata import ROOT, real_data
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -93,3 +94,26 @@ def test_a_folder_without_files(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["*no file [*].jsonl or [*].json or [*].csv or [*].tsv or [*].parquet in *general_vmcq*"]
     )
+
+
+@pytest.mark.parametrize("columns", ["image_1", "image image_path A B"])
+def test_collection_reads_no_picture(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    row = {"question": "<image_1>?", "options": ["a", "b"], "answer": "A", "A": "a", "B": "b", "image_path": ""}
+    picture = {"bytes": jpeg(), "path": "p.jpg"}
+    cells = {name: [picture] if name in ("image", "image_1") else [row[name]] for name in columns.split()}
+    more = {} if "A" in columns.split() else {"options": [row["options"]]}
+    table = pa.table({"question": [row["question"]], "answer": [row["answer"]], **more, **cells})
+    parquet.write_table(table, pytester.path / "q.parquet")
+    with ModelServer("ANSWER: A", keep_bodies=True) as server:
+        pytester.runpytest("q.parquet", f"--vqa-model=m@{server.url}").assert_outcomes(passed=1)
+    assert "image_url" in [part["type"] for part in server.requests[0].messages[0]["content"]]
+
+    def load(_cell: object) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr("pytest_vqaeval.parquet.Cell.load", load)
+    result = pytester.runpytest_inprocess("--co", "-q", "q.parquet")
+    result.stdout.fnmatch_lines(["1 test collected*"])

@@ -96,20 +96,22 @@ def _wording(row: Mapping[str, Any], options: Sequence[str]) -> str:
 
 def _pictures(row: Mapping[str, Any]) -> Iterator[Part]:
     """The pictures of a row; none in a table without columns for them."""
-    columns = [name for name in ("image", "image_path") if name in row]
-    name = next((name for name in columns if not is_absent(row[name])), None)
+    columns = {name: _loaded(row[name]) for name in ("image", "image_path") if name in row}
+    name = next((name for name, value in columns.items() if not is_absent(value)), None)
     if name is None:
         if columns:
-            raise DataError(f"field {columns[-1]!r} is empty: the table has pictures, and this row has none")
+            raise DataError(f"field {list(columns)[-1]!r} is empty: the table has pictures, and this row has none")
         return
-    for n, value in enumerate(_several(row[name])):
+    for n, value in enumerate(_several(columns[name])):
         place = f"{name}[{n}]"
         yield media_part("image", _decoded(value, place) if name == "image" else value, place)
 
 
+def _loaded(value: Any) -> Any:
+    return value.load() if is_cell(value) else value
+
+
 def _several(value: Any) -> list[Any]:
-    if is_cell(value):
-        value = value.load()
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = read_list(value) or value
     return list(value) if isinstance(value, list | tuple) else [value]

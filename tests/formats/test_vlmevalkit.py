@@ -34,6 +34,18 @@ def test_multiple_choice() -> None:
     assert (question.options, question.references) == (("cat", "dog"), ("B",))
 
 
+class Unread:
+    """A stand-in for a parquet cell."""
+
+    def __init__(self, value: Any) -> None:
+        self.load = lambda: value
+
+
+def test_an_empty_parquet_cell_is_no_picture() -> None:
+    assert pictures(build_table_choice(row(image=Unread(None), image_path="x.jpg"))) == ["x.jpg"]
+    assert pictures(build_table_choice(row(image=Unread([b"a", b"b"]), image_path="x.jpg"))) == [b"a", b"b"]
+
+
 def test_question_and_answer() -> None:
     question = build_table_vqa({"question": "What?", "answer": "Dog", "image_path": "x.jpg"})
     assert question.messages[0]["content"][-1]["text"] == "What?\nAnswer the question with one word or phrase."
