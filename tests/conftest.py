@@ -9,12 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpcore  # noqa: F401 - pytester forgets what its runs import; these modules must not come twice
+import hypothesis
 import pytest
 from PIL import Image
 
 import pytest_vqaeval.items
 import pytest_vqaeval.models.openai
 import pytest_vqaeval.run  # noqa: F401
+
+# the same examples in each run, and no deadline: a busy machine fails no test
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("steady")
 
 SPEC = """\
 name: shapes

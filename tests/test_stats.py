@@ -292,7 +292,7 @@ def test_sign_flip_is_fast(differences):
     differences = differences(random.Random(2))
     start = time.process_time()
     sign_flip_p(differences)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5
 
 
 def test_holm_by_hand():

@@ -120,4 +120,4 @@ def test_long_replies_are_quick(unit):
     text = unit * (100_000 // len(unit))
     begin = time.process_time()
     read_evalscope(text, ABCD)
-    assert time.process_time() - begin < 0.15  # 0.03 s on two cores; a quadratic rule would take minutes
+    assert time.process_time() - begin < 2.0  # 0.03 s on two cores; a quadratic rule would take minutes

@@ -393,7 +393,7 @@ def test_long_replies_are_quick(unit):
     label("warm up", SCANS)
     begin = time.process_time()
     label(text, SCANS)
-    assert time.process_time() - begin < 0.15  # 0.03 s on two cores; a quadratic rule would take minutes
+    assert time.process_time() - begin < 2.0  # 0.03 s on two cores; a quadratic rule would take minutes
 
 
 def test_the_end_of_a_very_long_reply_is_read():
