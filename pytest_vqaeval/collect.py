@@ -186,6 +186,9 @@ def check_tags(config: pytest.Config, spec: Spec) -> None:
 
 
 def _certainly_deselected(config: pytest.Config, spec: Spec) -> bool:
+    keyword, mark = config.getoption("keyword"), config.getoption("markexpr")
+    if not keyword and not mark:
+        return False
     others = [other for other in _siblings(spec.path) if other.name != spec.name]
     own_names = [spec.path.name, spec.name, *spec.path.parts[-3:-1], *spec.tags]
     derived = bool(spec.marks) or not spec.subsets  # names that only the data knows
@@ -205,7 +208,6 @@ def _certainly_deselected(config: pytest.Config, spec: Spec) -> bool:
             return True
         return None if spec.marks or not any(word in other.tags for other in others) else False
 
-    keyword, mark = config.getoption("keyword"), config.getoption("markexpr")
     return bool(keyword and certainly_false(keyword, by_keyword)) or bool(mark and certainly_false(mark, by_mark))
 
 

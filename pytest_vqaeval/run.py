@@ -191,9 +191,14 @@ class Run:
 
 def _shown(errors: list[pytest.TestReport], most: int) -> list[pytest.TestReport]:
     """The errors that pytest prints itself: all of ordinary tests, and the first of samples that have a traceback."""
-    ours = [report for report in errors if getattr(report, "vqa", None) is not None]
-    with_traceback = [report for report in ours if not _told_in_groups(report)][:most]
-    return [report for report in errors if report not in ours or report in with_traceback]
+    shown = []
+    for report in errors:
+        if getattr(report, "vqa", None) is None:
+            shown.append(report)
+        elif most > 0 and not _told_in_groups(report):
+            shown.append(report)
+            most -= 1
+    return shown
 
 
 def _told_in_groups(report: pytest.TestReport) -> bool:
