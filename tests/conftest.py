@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -9,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpcore  # noqa: F401 - pytester forgets what its runs import; these modules must not come twice
-import hypothesis
 import pytest
 from PIL import Image
 
@@ -17,9 +17,13 @@ import pytest_vqaeval.items
 import pytest_vqaeval.models.openai
 import pytest_vqaeval.run  # noqa: F401
 
-# the same examples in each run, and no deadline: a busy machine fails no test
-hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("steady")
+# the same examples in each run, and no deadline: a busy machine fails no test. (pytest loads this file for the
+# benchmarks too, where hypothesis need not be installed.)
+with contextlib.suppress(ModuleNotFoundError):
+    import hypothesis
+
+    hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+    hypothesis.settings.load_profile("steady")
 
 SPEC = """\
 name: shapes
