@@ -4,24 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from pytest_vqaeval.testing import ModelServer, Request
+from pytest_vqaeval.testing import Answer, ModelServer, Request
 from tests.conftest import Run, counts_of
 
 ALL = ["shapes.vqa.yaml", "--vqa-json=out.json"]
 
 
 def test_reruns_count_the_last_report(shapes: Path, run: Run) -> None:
+    """A sample that had no reply is asked again; a reply that is stored is scored again, not asked for again."""
     pytest.importorskip("pytest_rerunfailures")
     seen: set[str] = set()
 
-    def second_time(request: Request) -> str:
+    def second_time(request: Request) -> Answer:
         first = request.text not in seen
         seen.add(request.text)
-        return "neither" if first else "yes"
+        return Answer("overloaded", status=503) if first else Answer("yes")
 
     with ModelServer(second_time) as server:
-        result = run(*ALL, f"--vqa-model=m@{server.url}", "--reruns=1", "--vqa-fail-under=0.5")
+        arguments = ["--reruns=2", "--vqa-retries=0", "--vqa-fail-under=0.5"]
+        result = run(*ALL, f"--vqa-model=m@{server.url}", *arguments)
     assert counts_of(shapes) == {"correct": 6, "wrong": 6}
+    assert server.count == 24
     assert result.ret == 0
 
 
