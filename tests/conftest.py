@@ -107,13 +107,22 @@ Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture(params=[(), ("-n", "0"), ("-n", "2")], ids=["alone", "n0", "n2"])
-def run(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Run:
-    """Run pytest without xdist's option, with `-n 0` and with `-n 2`."""
+def xdist_options(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Without xdist's option, with `-n 0` and with `-n 2`."""
+    options: tuple[str, ...] = request.param
+    return options
 
-    def run_pytest(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest(*request.param, *arguments)
 
-    return run_pytest
+@pytest.fixture
+def run(xdist_options: tuple[str, ...], pytester: pytest.Pytester) -> Run:
+    """Run pytest in each of the ways of `xdist_options`."""
+    return lambda *arguments: pytester.runpytest(*xdist_options, *arguments)
+
+
+@pytest.fixture
+def run_apart(xdist_options: tuple[str, ...], pytester: pytest.Pytester) -> Run:
+    """The same in a process of its own: for thousands of samples, of which pytester would record every hook call."""
+    return lambda *arguments: pytester.runpytest_subprocess(*xdist_options, *arguments)
 
 
 def summary_of(root: Path) -> dict[str, object]:

@@ -123,7 +123,7 @@ def test_absent_or_broken_data_is_one_error_per_subset(shapes: Path, run: Run, d
     result.stdout.fnmatch_lines([f"*{said[damage]}*"])
 
 
-def test_two_thousand_errors_end_in_a_short_summary(shapes: Path, run: Run) -> None:
+def test_two_thousand_errors_end_in_a_short_summary(shapes: Path, run_apart: Run) -> None:
     records = [{**rows()[n % 12], "id": f"q{n}"} for n in range(2000)]
     write_rows(shapes / "shapes", records)
 
@@ -131,7 +131,7 @@ def test_two_thousand_errors_end_in_a_short_summary(shapes: Path, run: Run) -> N
         return Answer("yes") if request.number <= 5 else Answer("overloaded", status=503)
 
     with ModelServer(dies) as server:
-        result = run(*ALL, f"--vqa-model=m@{server.url}", "--vqa-show=2", "-q")
+        result = run_apart(*ALL, f"--vqa-model=m@{server.url}", "--vqa-show=2", "-q")
     assert counts_of(shapes)["error"] == 1995
     assert "1,995 x HTTP 503" in result.stdout.str()
     lines = [line for line in result.outlines if not line.endswith("%]")]

@@ -115,8 +115,8 @@ def replay(run: Run, *arguments: str) -> pytest.RunResult:
     return run(*options, *arguments)
 
 
-def test_published_replies_give_evalscopes_figure(pytester: pytest.Pytester, run: Run) -> None:
-    result = replay(run, "--vqa-benchmark=slake", "-k", "en_")
+def test_published_replies_give_evalscopes_figure(pytester: pytest.Pytester, run_apart: Run) -> None:
+    result = replay(run_apart, "--vqa-benchmark=slake", "-k", "en_")
     (benchmark,) = summary_of(pytester.path)["benchmarks"]
     overall = benchmark["overall"]
     assert (overall["correct"], overall["samples"], overall["clusters"]) == (529, 1061, 96)
@@ -132,13 +132,13 @@ def test_a_plain_normaliser_gives_the_authors_figure(pytester: pytest.Pytester) 
         "score: {answer: whole, normalize: [lowercase, drop_ascii_punctuation, collapse_space]}\n"
     )
     pytester.path.joinpath(SPEC.name).write_text(SPEC.read_text())
-    replay(pytester.runpytest, "plain.vqa.yaml", "-k", "en_")
+    replay(pytester.runpytest_subprocess, "plain.vqa.yaml", "-k", "en_")
     overall = summary_of(pytester.path)["benchmarks"][0]["overall"]
     assert (overall["correct"], round(overall["accuracy"], 6)) == (499, 0.470311)
 
 
 def test_a_sample_that_has_no_reply_is_an_error(pytester: pytest.Pytester) -> None:
-    replay(pytester.runpytest, "--vqa-benchmark=slake")
+    replay(pytester.runpytest_subprocess, "--vqa-benchmark=slake")
     overall = summary_of(pytester.path)["benchmarks"][0]["overall"]
     assert (overall["correct"], overall["error"], overall["answered"]) == (529, 1033, 1061)
 
@@ -152,7 +152,12 @@ def test_marks_and_ids_of_the_shipped_spec(pytester: pytest.Pytester) -> None:
 
 
 def test_groups_are_picked(pytester: pytest.Pytester) -> None:
-    replay(pytester.runpytest, "--vqa-benchmark=slake::en_closed", "--vqa-group=location", "--vqa-group=base_type")
+    replay(
+        pytester.runpytest_subprocess,
+        "--vqa-benchmark=slake::en_closed",
+        "--vqa-group=location",
+        "--vqa-group=base_type",
+    )
     assert list(summary_of(pytester.path)["benchmarks"][0]["groups"]) == ["location", "base_type"]
 
 
