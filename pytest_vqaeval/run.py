@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,13 +53,18 @@ class Run:
         if self._folder is None:
             out = self._settings.out or self._config.invocation_params.dir / ".vqaeval"
             try:
-                resumed = self._settings.resume
-                self._folder = find_run(out, resumed) if resumed else new_run(out, self._evaluation.labels)
+                self._folder = self._resumed(out) or new_run(out, self._evaluation.labels)
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
             self._evaluation.folder = self._folder
             self._folder.write_header(self._describe())
             self._folder.publish()
+
+    def _resumed(self, out: Path) -> RunFolder | None:
+        try:
+            return find_run(out, self._settings.resume) if self._settings.resume else None
+        except UsageError as error:
+            raise UsageError(f"--vqa-resume: {error}") from None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

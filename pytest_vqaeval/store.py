@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from pytest_vqaeval.appendfile import AppendFile, json_line
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.names import folder_name
-from pytest_vqaeval.results import About, Identity, Result
+from pytest_vqaeval.results import About, Identity, Result, Summary, summarize
 
 SCHEMA = 1
 _HEADER, _SELECTED, _SAMPLES = "run.json", "selected.jsonl", "samples.jsonl"
@@ -54,7 +54,7 @@ def find_run(out: Path, name: str) -> RunFolder:
             return RunFolder(path.resolve())
     newest = sorted(path.name for path in (out / "runs").glob("*"))[-5:]
     known = f"; there are {', '.join(newest)}" if newest else f"; there are no runs in {out}"
-    raise UsageError(f"--vqa-resume: there is no run {name!r}{known}")
+    raise UsageError(f"there is no run {name!r}{known}")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,42 @@ class Selection:
 
     abouts: list[About]
     rows: list[Result]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run folder, read.
+
+    Attributes:
+        header: what `run.json` says: settings, and at the end of a finished run its totals.
+        results: one row per selected sample; those without a result are `not_run`.
+    """
+
+    path: Path
+    header: Mapping[str, Any]
+    abouts: Sequence[About]
+    results: Sequence[Result]
+
+    def summary(self) -> Summary:
+        """The run's numbers, from its results."""
+        return summarize(self.abouts, self.results)
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run folder, finished or not.
+
+    Raises:
+        UsageError: it is none, or one of a later version.
+    """
+    try:
+        header = json.loads((path / _HEADER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UsageError(f"{path} is no run folder: it has no readable {_HEADER}") from None
+    if not isinstance(header, dict) or header.get("schema") != SCHEMA:
+        raise UsageError(f"{path / _HEADER} was written by another version of pytest-vqaeval")
+    selection = RunFolder(path).read_selection()
+    results = {result.identity: result for result in map(Result.from_json, _read(path / _SAMPLES))}
+    return StoredRun(path, header, selection.abouts, final_results(selection, results))
 
 
 def write_whole(file: Path, text: str) -> None:

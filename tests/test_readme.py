@@ -1,4 +1,4 @@
-"""The README's examples, run as they stand."""
+"""The examples of README and docs, run as they stand."""
 
 import json
 import re
@@ -10,13 +10,14 @@ from tests.conftest import Run, counts_of, jpeg
 from tests.realdata import ROOT
 
 README = (ROOT / "README.md").read_text()
+DOCS = README + "".join(file.read_text() for file in sorted((ROOT / "docs").glob("*.md")))
 CI = (ROOT / ".ci" / "run").read_text()
 
 
 def example(name: str) -> str:
-    """The fenced block behind `<!-- test: name -->`."""
-    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
-    assert found, f"the README has no example {name}"
+    """The fenced block behind `<!-- test: name -->` in the README or in docs/."""
+    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", DOCS, re.DOTALL)
+    assert found, f"the docs have no example {name}"
     return found.group(1)
 
 
@@ -60,7 +61,7 @@ def test_ci_runs_the_commands_of_the_readme(name: str) -> None:
     assert f"readme_command {name}" in CI
 
 
-def test_every_option_named_in_the_readme_exists(pytester: pytest.Pytester) -> None:
+def test_every_option_named_in_the_docs_exists(pytester: pytest.Pytester) -> None:
     known = pytester.runpytest("--help").stdout.str()
-    for option in set(re.findall(r"--vqa-[a-z-]+", README)):
+    for option in set(re.findall(r"--vqa-[a-z-]+", DOCS)):
         assert option in known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +62,9 @@ class Printer:
 
     def summary(self, summary: Summary, folder: Path | None) -> None:
         """The tables of every benchmark, its models side by side."""
-        by_name: dict[str, list[BenchmarkReport]] = defaultdict(list)
-        for report in summary.benchmarks:
-            by_name[report.name].append(report)
-        for reports in by_name.values():
-            self._benchmark(reports)
+        for title, lines in by_benchmark(summary):
+            self._terminal.write_sep("=", title)
+            self._lines(lines)
         if folder:
             self._lines(["", f"run: {_short(folder, self._config.invocation_params.dir)}"])
 
@@ -82,11 +80,15 @@ class Printer:
         for line in lines:
             self._terminal.write_line(line)
 
-    def _benchmark(self, reports: Sequence[BenchmarkReport]) -> None:
-        about = reports[0].about
+
+def by_benchmark(summary: Summary) -> Iterator[tuple[str, list[str]]]:
+    """Title and tables of every benchmark, its models side by side."""
+    by_name: dict[str, list[BenchmarkReport]] = defaultdict(list)
+    for report in summary.benchmarks:
+        by_name[report.name].append(report)
+    for reports in by_name.values():
         models = ", ".join(one_line(report.model) for report in reports)
-        self._terminal.write_sep("=", f"{about.title}: {models}")
-        self._lines(benchmark_lines(reports))
+        yield f"{one_line(reports[0].about.title)}: {models}", benchmark_lines(reports)
 
 
 def benchmark_lines(reports: Sequence[BenchmarkReport]) -> list[str]:
