@@ -6,7 +6,6 @@ import types
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,12 +83,23 @@ class SpecModule(pytest.Module):
         by_subset: dict[str, list[Sample]] = {subset: [] for subset in self.spec.subsets}
         for sample in found:
             by_subset.setdefault(sample.subset, []).append(sample)
-        limit = self.evaluation.settings.limit
         self.evaluation.about(self.spec, list(by_subset), len(found))
         functions: defaultdict[str, list[Sample]] = defaultdict(list)
-        for subset, part in by_subset.items():
-            functions[node_name(subset)] += islice(part, limit)
+        for subset, part in self._selected(by_subset).items():
+            functions[node_name(subset)] += part
         return {name: part for name, part in functions.items() if part}
+
+    def _selected(self, by_subset: dict[str, list[Sample]]) -> dict[str, list[Sample]]:
+        """The samples that `--vqa-limit` leaves, and of these the shard's: all shards together are the limited run."""
+        limit, shard = self.evaluation.settings.limit, self.evaluation.settings.shard
+        limited = {subset: part[:limit] for subset, part in by_subset.items()}
+        if shard is None:
+            return limited
+        clusters = shard.of(sample.cluster for part in limited.values() for sample in part)
+        return {
+            subset: [sample for sample in part if sample.record is None or sample.cluster in clusters]
+            for subset, part in limited.items()
+        }
 
     def _records(self) -> Iterator[tuple[str | None, Record]]:
         folder = find_data(self.spec, self.evaluation.settings.data)

@@ -42,7 +42,8 @@ class Run:
 
     def header(self) -> str:
         """The line in pytest's header."""
-        return f"vqaeval: {version('pytest-vqaeval')}, model {', '.join(self._evaluation.labels)}"
+        part = f", shard {self._settings.shard}" if self._settings.shard else ""
+        return f"vqaeval: {version('pytest-vqaeval')}, model {', '.join(self._evaluation.labels)}{part}"
 
     def open_folder(self) -> None:
         """Make the run folder, if there is none yet.
@@ -145,6 +146,7 @@ class Run:
             "settings": {
                 "generation": dict(settings.generation) or {"temperature": 0},
                 "limit": settings.limit,
+                "shard": str(settings.shard) if settings.shard else None,
                 "timeout": settings.timeout,
                 "retries": settings.retries,
                 "headers": [name for name, _ in settings.header],

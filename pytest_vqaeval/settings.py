@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_vqaeval.errors import UsageError
 from pytest_vqaeval.gates import FailUnder, parse_fail_under
+from pytest_vqaeval.shards import Shard, parse_shard
 
 if TYPE_CHECKING:
     import pytest
@@ -34,6 +35,7 @@ class Settings:
     max_image_pixels: int | None
     parser: str | None
     limit: int | None
+    shard: Shard | None
     concurrency: int
     timeout: float
     retries: int
@@ -224,6 +226,12 @@ OPTIONS = (
         _one_of("evalscope", "strict"),
     ),
     Option("limit", "N", "at most N samples of each subset", _count(1)),
+    Option(
+        "shard",
+        "I/N",
+        "only part I of N of each benchmark, pictures kept together; `python -m pytest_vqaeval merge` joins the runs",
+        lambda text, _base: parse_shard(text),
+    ),
     Option("concurrency", "N", "requests in flight, over all xdist workers (default: 8)", _count(1), 8),
     Option("timeout", "S", "seconds to wait for one reply (default: 60)", _seconds, 60.0),
     Option("retries", "N", "further tries after a failed request (default: 4)", _count(0), 4),

@@ -216,7 +216,15 @@ def rerun_command(config: pytest.Config, nodeid: str) -> str:
     return " ".join(["pytest", *(shlex.quote(option) for option in _own_options(config)), shlex.quote(target)])
 
 
-_NOT_AGAIN = ("--vqa-benchmark", "--vqa-limit", "--vqa-json", "--vqa-fail-under", "--vqa-show", "--vqa-out")
+_NOT_AGAIN = (
+    "--vqa-benchmark",
+    "--vqa-limit",
+    "--vqa-shard",
+    "--vqa-json",
+    "--vqa-fail-under",
+    "--vqa-show",
+    "--vqa-out",
+)
 
 
 def _own_options(config: pytest.Config) -> list[str]:
