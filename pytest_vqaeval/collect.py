@@ -16,7 +16,7 @@ from pytest_vqaeval.formats.vlmevalkit import link_pictures
 from pytest_vqaeval.hub import find_data, record_files
 from pytest_vqaeval.names import mark_name, node_name
 from pytest_vqaeval.records import Record, read_records
-from pytest_vqaeval.sample import Sample, build_samples, placeholders
+from pytest_vqaeval.sample import Sample, build_samples, placeholders, repeated
 from pytest_vqaeval.selection import certainly_false
 from pytest_vqaeval.spec import SUFFIX, Spec, read_spec
 
@@ -83,7 +83,7 @@ class SpecModule(pytest.Module):
         by_subset: dict[str, list[Sample]] = {subset: [] for subset in self.spec.subsets}
         for sample in found:
             by_subset.setdefault(sample.subset, []).append(sample)
-        self.evaluation.about(self.spec, list(by_subset), len(found))
+        self.evaluation.about(self.spec, list(by_subset), len(found) * self.evaluation.settings.repeats)
         functions: defaultdict[str, list[Sample]] = defaultdict(list)
         for subset, part in self._selected(by_subset).items():
             functions[node_name(subset)] += part
@@ -91,8 +91,10 @@ class SpecModule(pytest.Module):
 
     def _selected(self, by_subset: dict[str, list[Sample]]) -> dict[str, list[Sample]]:
         """The samples that `--vqa-limit` leaves, and of these the shard's: all shards together are the limited run."""
-        limit, shard = self.evaluation.settings.limit, self.evaluation.settings.shard
-        limited = {subset: part[:limit] for subset, part in by_subset.items()}
+        settings = self.evaluation.settings
+        limit, shard, repeats = settings.limit, settings.shard, settings.repeats
+        all_samples = {subset: repeated(part, repeats) for subset, part in by_subset.items()}
+        limited = {subset: part[: limit and limit * repeats] for subset, part in all_samples.items()}
         if shard is None:
             return limited
         clusters = shard.of(sample.cluster for part in limited.values() for sample in part)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from pytest_vqaeval.repeats import Repeats, repeats_of
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
 
@@ -114,18 +115,25 @@ class Tally:
         return self.counts[Outcome.SCORED] > 0
 
     @cached_property
+    def _scores(self) -> list[float]:
+        return [r.score for r in self._results if r.outcome.answered and r.score is not None]
+
+    @cached_property
     def _values(self) -> dict[str, list[float]]:
-        values: defaultdict[str, list[float]] = defaultdict(list)
+        """Scores by cluster. The repeats of a sample are one value, their mean: to ask again adds no sample."""
+        by_sample: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
         for result in self._results:
             if result.outcome.answered and result.score is not None:
-                values[result.cluster].append(result.score)
+                by_sample[result.cluster, result.subset, result.id].append(result.score)
+        values: defaultdict[str, list[float]] = defaultdict(list)
+        for (cluster, _, _), scores in by_sample.items():
+            values[cluster].append(sum(scores) / len(scores))
         return values
 
     @property
     def headline(self) -> float | None:
         """Accuracy, or the mean score of a graded scorer, over what was answered; None if nothing was."""
-        values = [value for cluster in self._values.values() for value in cluster]
-        return sum(values) / len(values) if values else None
+        return sum(self._scores) / len(self._scores) if self._scores else None
 
     @property
     def accuracy(self) -> float | None:
@@ -152,7 +160,7 @@ class Tally:
         samples, missing = self.samples + deselected, self.missing + deselected
         if not samples:
             return 0.0, 1.0
-        total = sum(value for cluster in self._values.values() for value in cluster)
+        total = sum(self._scores)
         return total / samples, (total + missing) / samples
 
     def metrics(self) -> dict[str, float]:
@@ -206,6 +214,7 @@ class BenchmarkReport:
     categories: Sequence[Named]
     subsets: Sequence[Named]
     groups: Mapping[str, Sequence[Named]]
+    repeats: Repeats | None = None
 
     @property
     def name(self) -> str:
@@ -266,7 +275,7 @@ def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
     groups = {
         name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))] for name in about.groups
     }
-    return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups)
+    return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups, repeats_of(rows))
 
 
 def _field(name: str, row: Result) -> str:

@@ -158,6 +158,27 @@ def _broken(sample: Sample, problem: str, record: Record) -> Sample:
     return replace(sample, id=name, node=node_name(name), problem=problem)
 
 
+def repeated(samples: Sequence[Sample], count: int) -> list[Sample]:
+    """Each sample of a subset `count` times in a row.
+
+    The first keeps its node name `N`, the others are `N-2`, `N-3` ...; where the data has such a name already, the
+    hyphen is doubled until it is free.
+    """
+    if count == 1:
+        return list(samples)
+    taken = {sample.node for sample in samples}
+    made = []
+    for sample in samples:
+        made.append(sample)
+        for number in range(2, count + 1):
+            hyphens = "-"
+            while (name := f"{sample.node}{hyphens}{number}") in taken:
+                hyphens += "-"
+            taken.add(name)
+            made.append(replace(sample, node=name, repeat=number))
+    return made
+
+
 def placeholders(spec: Spec, problem: str) -> Iterator[Sample]:
     """One sample per declared subset that stands for data that is not there."""
     for subset in spec.subsets or (DEFAULT_SUBSET,):

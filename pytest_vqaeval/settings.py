@@ -36,6 +36,7 @@ class Settings:
     parser: str | None
     limit: int | None
     shard: Shard | None
+    repeats: int
     concurrency: int
     timeout: float
     retries: int
@@ -232,6 +233,7 @@ OPTIONS = (
         "only part I of N of each benchmark, pictures kept together; `python -m pytest_vqaeval merge` joins the runs",
         lambda text, _base: parse_shard(text),
     ),
+    Option("repeats", "K", "ask each sample K times: pass@k, and how many verdicts differ (default: 1)", _count(1), 1),
     Option("concurrency", "N", "requests in flight, over all xdist workers (default: 8)", _count(1), 8),
     Option("timeout", "S", "seconds to wait for one reply (default: 60)", _seconds, 60.0),
     Option("retries", "N", "further tries after a failed request (default: 4)", _count(0), 4),

@@ -13,6 +13,7 @@ from tabulate import tabulate
 
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
+from pytest_vqaeval.repeats import Repeats
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
 
@@ -187,19 +188,30 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
     counts = [f"{tally.counts[outcome]:,} {outcome.value.replace('_', ' ')}" for outcome in shown]
     if tally.guessed:
         counts.append(f"{tally.guessed:,} guessed")
-    lines = [f"{prefix}{tally.samples:,} samples:", f"  {', '.join(counts)}"]
+    unit = "repeats" if report.repeats else "samples"
+    of = f" of {report.repeats.samples:,} samples" if report.repeats else ""
+    lines = [f"{prefix}{tally.samples:,} {unit}{of}:", f"  {', '.join(counts)}"]
     if tally.missing:
         low, high = tally.bounds
         incomplete = f"{_percent(low)} if all {tally.missing:,} missing are wrong, {_percent(high)} if right"
         lines.append(f"  incomplete: {incomplete}")
     if report.collected > tally.samples:
-        lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} samples were selected")
+        lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} {unit} were selected")
     if tally.interval:
         clusters = f", clusters: {tally.interval.clusters:,}" if tally.interval.clusters else ""
         lines.append(f"  intervals: {tally.interval.method}{clusters}")
+    if report.repeats:
+        lines += _repeats(report.repeats)
     for name, value in tally.metrics().items():
         lines.append(f"  {name}: {_percent(value)} of {tally.answered:,}")
     return lines
+
+
+def _repeats(repeats: Repeats) -> Iterator[str]:
+    with_all = "" if repeats.whole == repeats.samples else f" of which all {repeats.per_sample} repeats have a verdict"
+    yield f"  unstable: {repeats.unstable:,} of {repeats.whole:,} samples{with_all}"
+    if repeats.pass_at_k:
+        yield "  " + ", ".join(f"pass@{k} {_percent(share)}" for k, share in repeats.pass_at_k.items())
 
 
 def rerun_command(config: pytest.Config, nodeid: str) -> str:
