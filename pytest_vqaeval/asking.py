@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from pytest_vqaeval.errors import Failure, FatalError, ModelError
+from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.media import Encoded, MediaCache, Reader
 from pytest_vqaeval.models import Model
 from pytest_vqaeval.models.chat import request_key
@@ -24,20 +26,22 @@ class Asked:
         media: what was sent, described for people, in order; the media themselves are not held any longer. None where
             nothing was sent (stored replies).
         key: hash of the exact request; None where nothing was sent.
+        judged: what the judges made of it, or why that failed, where they were asked ahead too.
     """
 
     question: Question
     reply: Reply
     media: tuple[str, ...] | None = None
     key: str | None = None
+    judged: Future[Judged] | None = None
 
 
 class Asker:
     """Asks. Safe to use from several threads, if the model is."""
 
     def __init__(self, replies: ReplyStore, media: MediaCache) -> None:
-        self._replies, self._media = replies, media
-        self._answered = False
+        self.replies, self._media = replies, media
+        self.answered: set[int] = set()  # the models that gave a reply, by their id()
 
     def ask(self, sample: Sample, model: Model, label: str, reader: Reader) -> Asked:
         """Ask a sample's question, unless the store has the reply.
@@ -52,27 +56,68 @@ class Asker:
         if stored is not None:
             return Asked(question, stored(sample))
         messages = self._media.load(question.messages, reader)
-        key = _key(model, messages, label, sample.repeat)
-        identity = Identity(sample.benchmark, sample.subset, sample.id, sample.repeat, label)
-        reply = self._replies.find(key, identity)
-        if reply is None:
-            reply = self._ask(model, messages)
-            self._replies.add(key, identity, reply)
+        line = ModelLine(self, model, label, identity_of(sample, label))
+        key = line.key(messages)
+        reply = line.find(key) or line.ask(messages, key)
         return Asked(question, reply, tuple(str(medium) for medium in values_in(messages, Encoded)), key)
 
-    def _ask(self, model: Model, messages: Sequence[Message]) -> Reply:
+    def pictures(self, question: Question, reader: Reader) -> list[Message]:
+        """The parts of a question's messages that are pictures, loaded.
+
+        Raises:
+            DataError: a picture can't be used.
+        """
+        messages = self._media.load(question.messages, reader)
+        parts = (part for message in messages if isinstance(message["content"], list) for part in message["content"])
+        return [part for part in parts if part["type"] == "image_url"]
+
+
+def identity_of(sample: Sample, label: str) -> Identity:
+    """Whose reply it is."""
+    return Identity(sample.benchmark, sample.subset, sample.id, sample.repeat, label)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLine:
+    """The way to a model for one sample: what is asked is stored, what is stored is found again.
+
+    Attributes:
+        label: the name of the model that is asked.
+        identity: whose reply it is; of a verdict, whose reply is judged.
+        kind: what is asked for: `answer`, or the verdict of a `judge`.
+    """
+
+    asker: Asker
+    model: Model
+    label: str
+    identity: Identity
+    kind: str = "answer"
+
+    def key(self, messages: Sequence[Message]) -> str:
+        """Models that add to a request know its key; for others the messages and the name are all there is."""
+        own = getattr(self.model, "key", None)
+        repeat = self.identity.repeat
+        return own(messages, self.kind, repeat) if own else request_key(messages, self.label, {}, self.kind, repeat)
+
+    def find(self, key: str) -> Reply | None:
+        """The reply that the store has."""
+        return self.asker.replies.find(key, self.identity)
+
+    def ask(self, messages: Sequence[Message], key: str) -> Reply:
+        """Ask, and store the reply.
+
+        Raises:
+            ModelError: no reply.
+            FatalError: no further sample will get one, or the reply can't be stored.
+        """
+        answered = self.asker.answered
         try:
-            reply = model.ask(messages)
+            reply = self.model.ask(messages)
         except ModelError as error:
             hopeless = error.failure is Failure.PERMANENT
-            if hopeless or (error.failure is Failure.UNREACHABLE and not self._answered):
+            if hopeless or (error.failure is Failure.UNREACHABLE and id(self.model) not in answered):
                 raise FatalError(str(error)) from None
             raise
-        self._answered = True
+        answered.add(id(self.model))
+        self.asker.replies.add(key, self.identity, reply, kind=self.kind, asked=self.label)
         return reply
-
-
-def _key(model: Model, messages: Sequence[Message], label: str, repeat: int) -> str:
-    """Models that add to a request know its key; for others the messages and the name are all there is."""
-    own = getattr(model, "key", None)
-    return own(messages, "answer", repeat) if own else request_key(messages, label, {}, "answer", repeat)

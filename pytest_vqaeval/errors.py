@@ -21,6 +21,10 @@ class DataError(VqaError):
     """A record, data file or picture that can't be used: names file, line and field."""
 
 
+class NotJudged(VqaError):
+    """The judges gave no verdict on a reply that there is."""
+
+
 class FatalError(VqaError):
     """No further sample of this run can be answered: the run stops, with this one line."""
 

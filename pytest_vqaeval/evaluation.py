@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.asking import Asked, Asker
+from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.hub import find_data
-from pytest_vqaeval.media import MediaCache
-from pytest_vqaeval.models import Model, make_model, model_labels
+from pytest_vqaeval.judging.panel import Judged, Panel
+from pytest_vqaeval.media import MediaCache, Reader
+from pytest_vqaeval.models import Model, make_judge, make_model, model_labels
 from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.results import About
 from pytest_vqaeval.scoring import BUILT_IN
@@ -33,7 +35,9 @@ class Running:
     """The item that runs, and how far it got."""
 
     item: pytest.Item
+    reader: Reader | None = None
     asked: Asked | None = None
+    judged: Judged | None = None
     score: Score | None = None
     fatal: bool = False
 
@@ -61,11 +65,13 @@ class Evaluation:
             workers: how many processes share the requests in flight.
 
         Raises:
-            UsageError: a model is named twice.
+            UsageError: a model or a judge is named twice.
         """
         self.settings = settings
         self.concurrency = _share(settings.concurrency, workers, worker)
         self.labels = model_labels(settings.model)
+        self.judge_labels = model_labels(settings.judge, "--vqa-judge")
+        self.judges: dict[str, Model] = {}
         self.folder = RunFolder(Path(run_folder)) if run_folder else None
         self.abouts: dict[str, About] = {}
         self._started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
@@ -81,11 +87,18 @@ class Evaluation:
         self.running = Running(item)
 
     def check_models(self) -> None:
-        """Read the files of replayed models now: a mistake in them is one of the command line.
+        """Read the files of replayed models now, and make the judges: a mistake in them is one of the command line.
 
         Raises:
-            UsageError: a file can't be used.
+            UsageError: a file or URL can't be used, or there is no judge for a strategy that needs one.
         """
+        named = zip(self.judge_labels, self.settings.judge, strict=True)
+        self.judges = {
+            label: make_judge(name, self.settings, self._started_in, self.concurrency) for label, name in named
+        }
+        strategy = self.settings.judge_strategy
+        if strategy not in (None, "rule") and not self.judges:
+            raise UsageError(f"--vqa-judge-strategy={strategy} needs a judge: name one with --vqa-judge")
         for name, label in zip(self.settings.model, self.labels, strict=True):
             if name.startswith("replay:"):
                 self.model(label)
@@ -105,6 +118,19 @@ class Evaluation:
             name = self.settings.model[self.labels.index(label)]
             self._models[label] = make_model(name, self.settings, self._started_in, self.concurrency)
         return self._models[label]
+
+    def panel(self, spec: Spec) -> Panel | None:
+        """Who judges the benchmark's replies; None where the rule's score stands.
+
+        Raises:
+            FatalError: the spec wants a judge and none is named.
+        """
+        strategy = spec.judge.strategy_for(self.settings.judge_strategy, judges=len(self.judges))
+        if strategy == "rule":
+            return None
+        if not self.judges:
+            raise FatalError(f"{spec.judge.where} is {strategy}, but there is no judge: name one with --vqa-judge")
+        return Panel(tuple(self.judges), strategy, spec.judge)
 
     def archive(self, spec: Spec) -> Archive:
         """The benchmark's media.
@@ -171,7 +197,7 @@ class Evaluation:
     def close(self) -> None:
         """Close connections, archives and files."""
         self.stop()
-        for model in self._models.values():
+        for model in (*self._models.values(), *self.judges.values()):
             if close := getattr(model, "close", None):
                 close()
         for archive in self._archives.values():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.collect import sample_of
-from pytest_vqaeval.errors import DataError, FatalError, VqaError
+from pytest_vqaeval.errors import FatalError, NotJudged
 from pytest_vqaeval.evaluation import Evaluation
-from pytest_vqaeval.lookahead import LookAhead, order_of, shared_fixtures
+from pytest_vqaeval.grading import judge, judge_ahead, score_by_rule
+from pytest_vqaeval.judging.panel import Judged
+from pytest_vqaeval.lookahead import LookAhead, has_own_fixture, order_of, shared_fixtures
 from pytest_vqaeval.media import Reader
 from pytest_vqaeval.models import Model, as_model
 from pytest_vqaeval.names import one_line
@@ -20,7 +22,7 @@ from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.reports.block import explain
 from pytest_vqaeval.results import Result
 from pytest_vqaeval.sample import Sample
-from pytest_vqaeval.scoring import as_score, score_reply
+from pytest_vqaeval.scoring import as_score
 from pytest_vqaeval.scoring.base import Outcome, Score
 from pytest_vqaeval.store import Selection
 
@@ -31,27 +33,51 @@ def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> R
     Raises:
         VqaError: the record, a medium or the model can't be used, or there is no reply.
     """
-    item = evaluation.running.item
-    label = model_label_of(item, evaluation)
+    running = evaluation.running
+    label = model_label_of(running.item, evaluation)
     asking = as_model(model, label)
+    with _fatal_stops(evaluation):
+        evaluation.panel(sample.spec)  # before anything is sent: is there a judge, if there must be one?
+        work = _work(evaluation, sample, asking, label, lambda: reader, judging=False)
+        ahead = _look_ahead(running.item, evaluation, asking, label)
+        running.reader = reader
+        running.asked = ahead.ask(running.item, work) if ahead else work()
+    return running.asked.reply
 
-    def work() -> Asked:
-        return evaluation.asker.ask(sample, asking, label, reader)
 
-    ahead = _look_ahead(item, evaluation, asking, label)
+@contextmanager
+def _fatal_stops(evaluation: Evaluation) -> Iterator[None]:
+    """An error that no further sample can survive ends the run."""
     try:
-        asked = ahead.ask(item, work) if ahead else work()
+        yield
     except FatalError as error:
         evaluation.running.fatal = True
-        item.session.shouldstop = str(error)
+        evaluation.running.item.session.shouldstop = str(error)
         raise
-    evaluation.running.asked = asked
-    return asked.reply
+
+
+def _work(
+    evaluation: Evaluation,
+    sample: Sample,
+    model: Model,
+    label: str,
+    reader_of: Callable[[], Reader],
+    *,
+    judging: bool,
+) -> Callable[[], Asked]:
+    """Ask a sample's question and, with `judging`, the judges."""
+
+    def work() -> Asked:
+        reader = reader_of()
+        asked = evaluation.asker.ask(sample, model, label, reader)
+        return judge_ahead(evaluation, sample, asked, label, reader) if judging else asked
+
+    return work
 
 
 def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: str) -> LookAhead | None:
     """What asks ahead for this model's items; None where each item has to ask for itself."""
-    threads = min(getattr(model, "concurrency", 1), evaluation.concurrency)
+    threads = min(_concurrency(model, evaluation), evaluation.concurrency)
     fixtures = shared_fixtures(item)
     if threads < 2 or fixtures is None:
         return None
@@ -62,7 +88,8 @@ def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: 
             return None
         if shared_fixtures(later) != fixtures or model_label_of(later, evaluation) != label:
             return None
-        return lambda: evaluation.asker.ask(sample, model, label, evaluation.archive(sample.spec))
+        judging = has_own_fixture(later, "vqa_score")
+        return _work(evaluation, sample, model, label, lambda: evaluation.archive(sample.spec), judging=judging)
 
     def make() -> LookAhead | None:
         order = order_of(item.session)
@@ -71,24 +98,38 @@ def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: 
     return evaluation.look_ahead(model, fixtures, make)
 
 
+def _concurrency(model: Model, evaluation: Evaluation) -> int:
+    """How many threads may ask the model and its judges; replies that are stored take no time."""
+    judges = [getattr(judge, "concurrency", 1) for judge in evaluation.judges.values()]
+    if judges and hasattr(model, "reply_for"):
+        return min(judges)
+    return getattr(model, "concurrency", 1)
+
+
 def score(evaluation: Evaluation, sample: Sample, reply: Any) -> Score:
     """The verdict on a reply; a user's own `vqa_reply` may give a plain text.
 
     Raises:
-        VqaError: the scorer failed.
+        VqaError: the scorer failed, or the judges gave no verdict.
     """
     reply = reply if isinstance(reply, Reply) else Reply(str(reply))
-    asked = evaluation.running.asked
+    running = evaluation.running
+    asked = running.asked
     if asked is None or asked.reply is not reply:
-        asked = evaluation.running.asked = Asked(sample.question(), reply)
-    try:
-        return score_reply(evaluation.scorer(sample.spec), asked.question, reply)
-    except VqaError:
-        raise
-    except Exception as error:  # a user's scorer
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        said = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"
-        raise DataError(f"the scorer {sample.spec.score.scorer} failed: {one_line(said)}") from error
+        asked = running.asked = Asked(sample.question(), reply)
+    with _fatal_stops(evaluation):
+        panel = evaluation.panel(sample.spec)
+        if panel is None:
+            return score_by_rule(evaluation, sample, asked)
+        if asked.judged:
+            judged = asked.judged.result()
+        else:
+            label = model_label_of(running.item, evaluation)
+            judged = judge(evaluation, panel, sample, asked, label, running.reader)
+    running.judged = judged
+    if judged.score is None:
+        raise NotJudged(f"not judged: {judged.problem}")
+    return judged.score
 
 
 def check(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_score: Any) -> None:
@@ -145,7 +186,12 @@ def attach_result(
     sample, running = sample_of(item), evaluation.running
     if sample is None or running.item is not item:
         return
-    facts = {**_of_reply(running.asked), **_verdict(running.score, call), "fatal": running.fatal}
+    facts = {
+        **_of_reply(running.asked),
+        **_of_judges(running.judged),
+        **_verdict(running.score, call),
+        "fatal": running.fatal,
+    }
     result = _blank(item, sample, evaluation, **facts)
     if result.outcome is not Outcome.NOT_RUN:
         report.vqa = result.to_json()  # type: ignore[attr-defined]
@@ -165,6 +211,13 @@ def _verdict(score: Score | None, call: pytest.CallInfo[None]) -> dict[str, Any]
     if isinstance(call.excinfo.value, pytest.fail.Exception):
         return {"outcome": Outcome.ERROR, "error": str(call.excinfo.value)}
     return {"outcome": Outcome.ERROR, "error": one_line(call.excinfo.exconly())}
+
+
+def _of_judges(judged: Judged | None) -> dict[str, Any]:
+    """Without a verdict of the judges what the rule read and measured is still known."""
+    if judged is None:
+        return {}
+    return {"judge": judged.to_json(), "metrics": dict(judged.rule.metrics), "extracted": judged.rule.extracted}
 
 
 def _of_reply(asked: Asked | None) -> dict[str, Any]:

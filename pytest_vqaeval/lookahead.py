@@ -112,8 +112,17 @@ def shared_fixtures(item: pytest.Item) -> tuple[object, ...] | None:
     if len(used) < len(_FIXTURES):
         return None
     reply, model, archive = used
-    ours = all(fixture.func.__module__ == "pytest_vqaeval.plugin" for fixture in (reply, archive))
-    return tuple(used) if ours and model.scope == "session" else None
+    return tuple(used) if _is_own(reply) and _is_own(archive) and model.scope == "session" else None
+
+
+def has_own_fixture(item: pytest.Item, name: str) -> bool:
+    """The plugin's fixture of that name is the one that the item uses: no user replaced it."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return bool(definitions.get(name)) and _is_own(definitions[name][-1])
+
+
+def _is_own(fixture: Any) -> bool:
+    return bool(fixture.func.__module__ == "pytest_vqaeval.plugin")
 
 
 class LookAhead:

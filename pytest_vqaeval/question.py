@@ -29,6 +29,13 @@ def values_in(messages: Sequence[Message], kind: type[T]) -> list[T]:
     return found
 
 
+def plain_text(message: Message) -> str:
+    """The text of a message, with a mark like `[image]` where each medium stands."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return "\n".join(part["text"] if part["type"] == "text" else f"[{part['type'].split('_')[0]}]" for part in parts)
+
+
 def labels(count: int) -> tuple[str, ...]:
     """The labels of `count` options: A to Z, then 1, 2, ... (EvalScope's rule: the 27th option is `1`)."""
     return tuple(ascii_uppercase[:count]) + tuple(str(n) for n in range(1, count - 25))

@@ -54,16 +54,24 @@ class ReplyStore:
         place = place or self._earlier.get(key)
         return _reply(place) if place else None
 
-    def add(self, key: str, identity: Identity, reply: Reply) -> None:
+    def add(self, key: str, identity: Identity, reply: Reply, *, kind: str, asked: str) -> None:
         """Store a reply of this run.
+
+        Args:
+            key: hash of the request.
+            identity: the sample and the model whose answer it is, or whose answer is judged.
+            reply: what came.
+            kind: `answer`, or `judge` for a verdict.
+            asked: the label of the model that gave it.
 
         Raises:
             StoreError: it can't be written.
         """
         row = {
             "key": key,
-            "kind": "answer",
+            "kind": kind,
             **identity._asdict(),
+            "asked": asked,
             "reply": reply.text,
             "finish_reason": reply.finish_reason,
             "usage": dict(reply.usage),

@@ -36,6 +36,7 @@ class Result:
         error: why there is no reply or no verdict.
         fatal: the error stopped the run.
         request_key: hash of the exact request.
+        judge: what the rule alone says (`rule`: outcome and score) and what the judges said, in a judged run.
     """
 
     benchmark: str
@@ -62,6 +63,7 @@ class Result:
     error: str | None = None
     fatal: bool = False
     request_key: str | None = None
+    judge: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identity(self) -> Identity:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_vqaeval.errors import UsageError
 from pytest_vqaeval.gates import FailUnder, parse_fail_under
+from pytest_vqaeval.judging import STRATEGIES
 from pytest_vqaeval.shards import Shard, parse_shard
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class Settings:
     show: int
     out: Path
     resume: str | None
+    judge: tuple[str, ...]
+    judge_url: str | None
+    judge_api_key_env: str | None
+    judge_generation: tuple[tuple[str, Any], ...]
+    judge_strategy: str | None
     fail_under: tuple[FailUnder, ...]
     json: Path | None
 
@@ -56,7 +62,12 @@ class Settings:
         Raises:
             UsageError: a value that can't be used; the message names where it came from.
         """
-        return cls(**{option.name: option.value(config) for option in OPTIONS})
+        settings = cls(**{option.name: option.value(config) for option in OPTIONS})
+        for name in ("judge_url", "judge_api_key_env", "judge_generation"):  # in an ini file they may stand unused
+            if config.getoption(f"vqa_{name}", default=None) and not settings.judge:
+                flag = f"--vqa-{name.replace('_', '-')}"
+                raise UsageError(f"{flag} says how a judge is asked, but none is named: --vqa-judge")
+        return settings
 
 
 @dataclass(frozen=True)
@@ -254,6 +265,25 @@ OPTIONS = (
         "go on with a run (default: the latest): replies that are stored are not asked again",
         _text,
         bare="latest",
+    ),
+    Option("judge", "NAME", "model that judges replies: NAME or NAME@URL; give it again for several", _text, many=True),
+    Option("judge_url", "URL", "base URL of the judge's server (default: --vqa-url)", _text),
+    Option(
+        "judge_api_key_env",
+        "VARIABLE",
+        "environment variable that holds the key of the judge's server (default: that of the model where the server is "
+        "the same, else OPENAI_API_KEY)",
+        _text,
+    ),
+    Option(
+        "judge_generation", "KEY=JSON", "generation parameter of the judge; may be repeated", _generation, many=True
+    ),
+    Option(
+        "judge_strategy",
+        "|".join(STRATEGIES),
+        "which samples are judged: none, all, or those that the rule did not find right (default: what the spec says, "
+        "else llm where there is a judge)",
+        _one_of(*STRATEGIES),
     ),
     Option(
         "fail_under",

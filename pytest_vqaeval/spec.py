@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_vqaeval.errors import SpecError, VqaError
 from pytest_vqaeval.gates import FailUnder
+from pytest_vqaeval.judging.rule import JudgeRule, read_judge_rule
 from pytest_vqaeval.names import file_names, is_pattern
 from pytest_vqaeval.prompts import Prompt, read_prompt
 from pytest_vqaeval.question import Question
@@ -128,6 +129,7 @@ class Spec:
     marks: tuple[str, ...] = ()
     media_roots: tuple[Path, ...] = ()
     fail_under: float | None = None
+    judge: JudgeRule = field(default_factory=JudgeRule)
 
     @property
     def subsets(self) -> tuple[str, ...]:
@@ -191,6 +193,7 @@ def _spec(path: Path, block: Block) -> Spec:
         score=_score(block.block("score", required=True)),
         media_roots=tuple(path.parent.absolute() / Path(root).expanduser() for root in block.texts("media_roots")),
         fail_under=_fail_under(block),
+        judge=read_judge_rule(block.block("judge")),
     )
     block.done()
     _check_prompt(block, spec)

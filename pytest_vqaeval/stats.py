@@ -7,7 +7,7 @@ are treated as dependent; clusters come as `{cluster: values of its samples}`, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, cos, exp, fsum, gcd, log1p, pi, sin, sqrt, tan
 from statistics import NormalDist
@@ -344,3 +344,20 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
+    """Agreement of two judges beyond what chance gives: (p_o - p_e) / (1 - p_e).
+
+    p_o is the share of pairs that agree, p_e the one expected of two judges who are independent and give each verdict
+    as often as these did. J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
+    Measurement 20(1), 1960, formula 1.
+
+    Returns:
+        At most 1; None without pairs, or where both judges gave the same verdict throughout (p_e is 1).
+    """
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    agreeing = sum(a == b for a, b in pairs)
+    expected = sum(count * second[verdict] for verdict, count in first.items())  # times n^2
+    return None if expected == n * n else (n * agreeing - expected) / (n * n - expected)

@@ -136,6 +136,13 @@ class Block:
         except ValueError as error:
             raise self.error(key, str(error)) from None
 
+    def one_of(self, key: str, *known: str) -> str:
+        """One of a few words; the first where it is absent."""
+        text = self.text(key, known[0])
+        if text not in known:
+            raise self.error(key, f"{text!r} is none of {', '.join(known)}{nearest(text, known)}")
+        return text
+
     def number(self, key: str, *, low: float, high: float) -> float:
         """A required number from `low` to `high`."""
         text = self.text(key, required=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
@@ -38,14 +39,14 @@ def model_label(name: str) -> str:
     return name.partition("@http")[0]
 
 
-def model_labels(names: Sequence[str]) -> list[str]:
-    """Labels for all models of a run; where two would be the same, the host tells them apart.
+def model_labels(names: Sequence[str], option: str = "--vqa-model") -> list[str]:
+    """Labels for all models of a run (or all judges); where two would be the same, the host tells them apart.
 
     Raises:
         UsageError: the same model is named twice.
     """
     if len(set(names)) < len(names):
-        raise UsageError(f"--vqa-model: {next(n for n in names if names.count(n) > 1)} is given twice")
+        raise UsageError(f"{option}: {next(n for n in names if names.count(n) > 1)} is given twice")
     labels = [model_label(name) for name in names]
     return [
         label if labels.count(label) == 1 else _with_place(label, name)
@@ -60,7 +61,7 @@ def _with_place(label: str, name: str) -> str:
     return f"{label}@{place.hostname}:{place.port}" if place.hostname else label
 
 
-def make_model(name: str, settings: Settings, folder: Path, concurrency: int) -> Model:
+def make_model(name: str, settings: Settings, folder: Path, concurrency: int, options: str = "--vqa") -> Model:
     """The model that `--vqa-model` names.
 
     Args:
@@ -68,6 +69,7 @@ def make_model(name: str, settings: Settings, folder: Path, concurrency: int) ->
         settings: the run's settings.
         folder: the folder pytest was started in; a replayed file is relative to it.
         concurrency: how many requests this process keeps in flight.
+        options: what the options that set URL and key begin with, for messages.
 
     Raises:
         UsageError: a file or URL that can't be used.
@@ -92,7 +94,29 @@ def make_model(name: str, settings: Settings, folder: Path, concurrency: int) ->
         generation=dict(settings.generation),
         headers=dict(settings.header),
         concurrency=concurrency,
+        options=options,
     )
+
+
+def make_judge(name: str, settings: Settings, folder: Path, concurrency: int) -> Model:
+    """The model that `--vqa-judge` names: like others, but a model's key and headers go to no other server.
+
+    Raises:
+        UsageError: a URL that can't be used, or no model that could judge.
+    """
+    if name == "demo" or name.startswith("replay:"):
+        raise UsageError(f"--vqa-judge: {name} can't judge; name a model of a server")
+    served, at, rest = name.partition("@http")
+    url = f"http{rest}" if at else settings.judge_url or settings.url
+    same = url.rstrip("/") == settings.url.rstrip("/")
+    own = replace(
+        settings,
+        url=url,
+        api_key_env=settings.judge_api_key_env or (settings.api_key_env if same else "OPENAI_API_KEY"),
+        generation=settings.judge_generation,
+        header=settings.header if same else (),
+    )
+    return make_model(served, own, folder, concurrency, "--vqa-judge")
 
 
 def as_model(value: Any, name: str) -> Model:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.media import Media
 from pytest_vqaeval.names import cut_middle, printable
-from pytest_vqaeval.question import values_in
+from pytest_vqaeval.question import plain_text, values_in
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring.base import Outcome, Score
@@ -65,13 +65,7 @@ def _media(asked: Asked) -> Iterator[tuple[str, str]]:
 
 def _sent(asked: Asked) -> str:
     """The exact text, with a mark where each picture stood."""
-    said = []
-    for message in asked.question.messages:
-        content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        texts = [part["text"] if part["type"] == "text" else f"[{part['type'].split('_')[0]}]" for part in parts]
-        said.append(f"{message['role']}: " + "\n".join(texts))
-    return "\n".join(said)
+    return "\n".join(f"{message['role']}: {plain_text(message)}" for message in asked.question.messages)
 
 
 def _cost(reply: Reply) -> str:
