@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from pytest_vqaeval.errors import Failure, FatalError, ModelError
+from pytest_vqaeval.errors import DataError, Failure, FatalError, ModelError
 from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.media import Encoded, MediaCache, Reader
 from pytest_vqaeval.models import Model
@@ -55,7 +55,10 @@ class Asker:
         stored = getattr(model, "reply_for", None)
         if stored is not None:
             return Asked(question, stored(sample))
-        messages = self._media.load(question.messages, reader)
+        try:
+            messages = self._media.load(question.messages, reader)
+        except DataError as error:
+            raise DataError(f"{sample.where}: {error}") from None
         line = ModelLine(self, model, label, identity_of(sample, label))
         key = line.key(messages)
         reply = line.find(key) or line.ask(messages, key)

@@ -192,6 +192,8 @@ def attach_result(
         **_verdict(running.score, call),
         "fatal": running.fatal,
     }
+    if facts["outcome"] is Outcome.ERROR:
+        facts["where"] = sample.where
     result = _blank(item, sample, evaluation, **facts)
     if result.outcome is not Outcome.NOT_RUN:
         report.vqa = result.to_json()  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeGuard
 
 from pytest_vqaeval.errors import DataError
@@ -34,11 +34,13 @@ class Media:
         source: a path, `archive.zip!member`, http(s) URL, data URL or raw base64; bytes, the medium itself; a mapping
             with one of these under `bytes`, `path`, `url`, `data` or the kind; or a cell whose `load()` gives one.
         format: the declared format of audio or video. What is sent is that of the bytes.
+        place: the field that names it, for errors.
     """
 
     kind: str
     source: Any
     format: str | None = None
+    place: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -127,13 +129,16 @@ class MediaCache:
         """The messages with every medium encoded.
 
         Raises:
-            DataError: a medium that is absent or that is not what it should be.
+            DataError: a medium that is absent or that is not what it should be; names the field.
         """
         return [self._filled(message, reader) for message in messages]
 
     def _filled(self, value: Any, reader: Reader) -> Any:
         if isinstance(value, Media):
-            return self._loaded(value, reader)
+            try:
+                return self._loaded(value, reader)
+            except DataError as error:  # not in `_read`: another field may name the same medium
+                raise DataError(f"field {value.place!r}: {error}" if value.place else str(error)) from None
         if isinstance(value, dict):
             return {key: self._filled(inner, reader) for key, inner in value.items()}
         if isinstance(value, list):

@@ -34,6 +34,7 @@ class Result:
         attempts: requests that it took.
         fields: the record's values of the grouping fields.
         error: why there is no reply or no verdict.
+        where: the place of the record (`file:line`), with which the error may begin; only where there is an error.
         fatal: the error stopped the run.
         request_key: hash of the exact request.
         judge: what the rule alone says (`rule`: outcome and score) and what the judges said, in a judged run.
@@ -61,6 +62,7 @@ class Result:
     reused: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    where: str | None = None
     fatal: bool = False
     request_key: str | None = None
     judge: Mapping[str, Any] = field(default_factory=dict)
@@ -69,6 +71,11 @@ class Result:
     def identity(self) -> Identity:
         """The key of this result."""
         return Identity(self.benchmark, self.subset, self.id, self.repeat, self.model)
+
+    @property
+    def cause(self) -> str:
+        """The error without the place of the record: equal for all records that have it."""
+        return (self.error or "unknown").removeprefix(f"{self.where}: ")
 
     def to_json(self) -> dict[str, Any]:
         """Basic types only; what does not apply is left out."""
@@ -175,7 +182,7 @@ class Tally:
 
     def errors(self) -> list[tuple[str, int]]:
         """The causes of errors with their counts, the most frequent first."""
-        return Counter(result.error or "unknown" for result in self._results if result.error).most_common()
+        return Counter(result.cause for result in self._results if result.error).most_common()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,11 @@ class Template:
 
     parts: tuple[str | tuple[str, tuple[str, ...]], ...]
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of its fields."""
+        return tuple(part[0] for part in self.parts if not isinstance(part, str))
+
     def render(self, fields: Mapping[str, Any]) -> str:
         """Fill the template in.
 

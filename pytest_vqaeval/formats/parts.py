@@ -42,8 +42,9 @@ def media_part(kind: str, value: Any, place: str, *, format: Any = None, detail:
     source = _source(kind, value, place)
     inner: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
     if kind == "image":
-        return {"type": "image_url", "image_url": {"url": Media(kind, source), "detail": _detail(detail, place)}}
-    medium = Media(kind, source, _format(kind, format or inner.get("format"), place))
+        picture = Media(kind, source, place=place)
+        return {"type": "image_url", "image_url": {"url": picture, "detail": _detail(detail, place)}}
+    medium = Media(kind, source, _format(kind, format or inner.get("format"), place), place)
     if kind == "audio":
         return {"type": "input_audio", "input_audio": medium}
     part: Part = {"type": "video_url", "video_url": {"url": medium}}

@@ -48,7 +48,7 @@ def _part(part: Part, fields: Mapping[str, Any]) -> MessagePart:
     name = _name(part.template)
     if name and not isinstance(fields.get(name), str | int | float | None):
         return media_part(part.kind, fields[name], name)  # the field holds the medium itself
-    return media_part(part.kind, part.template.render(fields), name or part.kind)
+    return media_part(part.kind, part.template.render(fields), ", ".join(part.template.fields) or part.kind)
 
 
 def _references(fields: Mapping[str, Any], template: Template) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_CAUSES = 12  # of errors
 _MOST_VALUES = 25  # of a grouping field
+_QUOTED_VALUE = re.compile(r"(?<!field )'[^']*'")
 
 
 class Printer:
@@ -43,18 +45,30 @@ class Printer:
             self._lines(["", f"and {count - len(blocks):,} more: --vqa-show={count} prints all"])
 
     def errors(self, results: Iterable[Result]) -> None:
-        """Why samples have no verdict: each cause once, with its count and its first sample."""
+        """Why samples have no verdict: each cause once, with its count and its first sample.
+
+        Causes that differ only in a quoted value (the name of a file) are one.
+        """
         causes: dict[str, list[Result]] = defaultdict(list)
         for result in results:
             if result.outcome is Outcome.ERROR:
-                causes[result.error or "unknown"].append(result)
+                causes[_QUOTED_VALUE.sub("''", result.cause)].append(result)
         if not causes:
             return
         total = sum(map(len, causes.values()))
         self._terminal.write_sep("=", f"samples without a verdict: {total:,}", red=True)
         ranked = sorted(causes.items(), key=lambda item: -len(item[1]))
-        for cause, hit in ranked[:_MOST_CAUSES]:
-            self._lines([f"{len(hit):,} x {cut_middle(one_line(cause), 600)}", f"    first: {hit[0].nodeid}"])
+        for _, hit in ranked[:_MOST_CAUSES]:
+            first, causes_hit = hit[0], {result.cause for result in hit}
+            said = (first.error or first.cause) if len(hit) == 1 else first.cause
+            alike = ", and the like" if len(causes_hit) > 1 else ""
+            place = f"{one_line(first.where)}, " if first.where and len(hit) > 1 else ""
+            self._lines(
+                [
+                    f"{len(hit):,} x {cut_middle(one_line(said), 600)}{alike}",
+                    f"    first: {place}{first.nodeid}",
+                ]
+            )
         if len(ranked) > _MOST_CAUSES:
             rest = sum(len(hit) for _, hit in ranked[_MOST_CAUSES:])
             self._lines(
