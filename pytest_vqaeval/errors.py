@@ -21,6 +21,10 @@ class DataError(VqaError):
     """A record, data file or picture that can't be used: names file, line and field."""
 
 
+class NoReference(DataError):
+    """A scorer compares with a reference, and the sample has none."""
+
+
 class NotJudged(VqaError):
     """The judges gave no verdict on a reply that there is."""
 
@@ -75,5 +79,5 @@ class MissingExtra(VqaError):
     """A part of the plugin whose optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra: pip install 'pytest-vqaeval[{extra}]'")
+        super().__init__(f"an extra is missing for {what}: pip install 'pytest-vqaeval[{extra}]'")
         self.extra = extra

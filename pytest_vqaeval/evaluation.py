@@ -21,7 +21,7 @@ from pytest_vqaeval.results import About
 from pytest_vqaeval.scoring import BUILT_IN
 from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
-from pytest_vqaeval.spec import Spec
+from pytest_vqaeval.spec import TRIAL, Spec
 from pytest_vqaeval.store import RunFolder, Selection
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Evaluation:
         self._models: dict[str, Model] = {}
         self._archives: dict[Path, Archive] = {}
         self._scorers: dict[Path, Scorer] = {}
+        self._own_names: set[str] = set()  # of scorers that users registered
+        self._ready: set[Path] = set()  # the specs whose scorer was tried
         self._replies: ReplyStore | None = None
         self._ahead_for: object = None
         self._ahead: LookAhead | None = None
@@ -156,9 +158,22 @@ class Evaluation:
             own: dict[str, Any] = {}
             for more in self._own_scorers():
                 own.update(more)
+            self._own_names.update(own)
             scorers = ChainMap(own, cast("dict[str, Any]", BUILT_IN))  # read only: built-in ones are imported when used
             self._scorers[spec.path] = spec.score.bind(scorers, self.settings.parser)
         return self._scorers[spec.path]
+
+    def check_scorer(self, spec: Spec) -> None:
+        """Make sure, before anything is asked, that the benchmark's scorer is ready.
+
+        Raises:
+            MissingExtra: it needs a package that is not installed.
+        """
+        if spec.path not in self._ready:
+            scorer = self.scorer(spec)
+            if spec.score.scorer not in self._own_names:
+                scorer(TRIAL, "A")
+            self._ready.add(spec.path)
 
     def about(self, spec: Spec, subsets: Sequence[str], collected: int) -> None:
         """Note what the reports must know of a benchmark."""

@@ -48,7 +48,8 @@ class FailUnder:
             collected: how many samples the benchmark has; those that were not selected are missing too.
         """
         if overall.headline is None:
-            return Verdict.INCONCLUSIVE, f"no sample was answered (of {collected:,})"
+            why = "no references: replies only" if overall.replies_only else "no sample was answered"
+            return Verdict.INCONCLUSIVE, f"{why} (of {collected:,})"
         deselected = max(0, collected - overall.samples)
         low, high = overall.bounds_with(deselected)
         said = f"{overall.headline:.4f} of {overall.answered:,} answered"

@@ -30,6 +30,8 @@ def score_by_rule(evaluation: Evaluation, sample: Sample, asked: Asked) -> Score
     try:
         with _ONE_AT_A_TIME:
             return score_reply(evaluation.scorer(sample.spec), asked.question, asked.reply)
+    except DataError as error:
+        raise DataError(f"{sample.where}: {error}") from None
     except VqaError:
         raise
     except Exception as error:  # a user's scorer

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.collect import sample_of
-from pytest_vqaeval.errors import FatalError, NotJudged
+from pytest_vqaeval.errors import FatalError, MissingExtra, NotJudged
 from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.grading import judge, judge_ahead, score_by_rule
 from pytest_vqaeval.judging.panel import Judged
@@ -37,6 +37,7 @@ def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> R
     label = model_label_of(running.item, evaluation)
     asking = as_model(model, label)
     with _fatal_stops(evaluation):
+        evaluation.check_scorer(sample.spec)
         evaluation.panel(sample.spec)  # before anything is sent: is there a judge, if there must be one?
         work = _work(evaluation, sample, asking, label, lambda: reader, judging=False)
         ahead = _look_ahead(running.item, evaluation, asking, label)
@@ -50,7 +51,7 @@ def _fatal_stops(evaluation: Evaluation) -> Iterator[None]:
     """An error that no further sample can survive ends the run."""
     try:
         yield
-    except FatalError as error:
+    except (FatalError, MissingExtra) as error:
         evaluation.running.fatal = True
         evaluation.running.item.session.shouldstop = str(error)
         raise

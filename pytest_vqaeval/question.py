@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
+from pytest_vqaeval.errors import NoReference
+
 Message = dict[str, Any]
 """A chat message in OpenAI's form: `role`, and `content` as text or as a list of parts."""
 
@@ -59,6 +61,16 @@ class Question:
     references: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
+
+    def wanted(self) -> tuple[str, ...]:
+        """The references, for a scorer that has no verdict without one.
+
+        Raises:
+            NoReference: there is none.
+        """
+        if not self.references:
+            raise NoReference("the sample has no reference")
+        return self.references
 
     @property
     def labels(self) -> tuple[str, ...]:

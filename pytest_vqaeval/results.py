@@ -123,17 +123,27 @@ class Tally:
         """The scorer gave values instead of right and wrong."""
         return self.counts[Outcome.SCORED] > 0
 
+    @property
+    def replies_only(self) -> bool:
+        """There are replies and no references to compare them with."""
+        return any(result.outcome is Outcome.SCORED and result.score is None for result in self._results)
+
+    @cached_property
+    def _scored(self) -> list[tuple[Result, float]]:
+        """The results with a score; none where there is nothing to compare replies with."""
+        rows = [] if self.replies_only else self._results
+        return [(row, row.score) for row in rows if row.outcome.answered and row.score is not None]
+
     @cached_property
     def _scores(self) -> list[float]:
-        return [r.score for r in self._results if r.outcome.answered and r.score is not None]
+        return [score for _, score in self._scored]
 
     @cached_property
     def _values(self) -> dict[str, list[float]]:
         """Scores by cluster. The repeats of a sample are one value, their mean: to ask again adds no sample."""
         by_sample: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
-        for result in self._results:
-            if result.outcome.answered and result.score is not None:
-                by_sample[result.cluster, result.subset, result.id].append(result.score)
+        for result, score in self._scored:
+            by_sample[result.cluster, result.subset, result.id].append(score)
         values: defaultdict[str, list[float]] = defaultdict(list)
         for (cluster, _, _), scores in by_sample.items():
             values[cluster].append(sum(scores) / len(scores))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.formats.cells import is_cell
+from pytest_vqaeval.formats.cells import alternatives, is_cell
 from pytest_vqaeval.formats.choice import build_choice
 from pytest_vqaeval.formats.messages import build_messages
 from pytest_vqaeval.formats.parts import media_name
-from pytest_vqaeval.formats.template import build_template
+from pytest_vqaeval.formats.template import build_template, only_field
 from pytest_vqaeval.formats.vlmevalkit import build_table_choice, build_table_vqa
 from pytest_vqaeval.names import node_name
 from pytest_vqaeval.question import Question
@@ -117,10 +117,13 @@ def build_samples(spec: Spec, records: Sequence[tuple[str | None, Record]]) -> I
         spec: the benchmark.
         records: pairs of the file's subset (None: the record says it) and record.
     """
+    lacking = _lacking_reference(spec, [record for _, record in records])
     first: dict[tuple[str, str], str] = {}
     nodes: set[tuple[str, str]] = set()
-    for file_subset, record in records:
+    for position, (file_subset, record) in enumerate(records):
         sample = _sample(spec, file_subset, record)
+        if position in lacking and not sample.problem:
+            sample = replace(sample, problem=f"{record.where}: {lacking[position]}")
         key = (sample.subset, sample.id)
         if key in first:
             sample = _broken(sample, f"{record.where}: id {sample.id!r} is also that of {first[key]}", record)
@@ -129,6 +132,32 @@ def build_samples(spec: Spec, records: Sequence[tuple[str | None, Record]]) -> I
         first.setdefault((sample.subset, sample.id), record.where)
         nodes.add((node_name(sample.subset), sample.node))
         yield sample
+
+
+def _lacking_reference(spec: Spec, records: Sequence[Record]) -> dict[int, str]:
+    """The positions of records without a reference where others have one, each with what to say.
+
+    Where none has one, that is how the benchmark is: its replies are reported, and that is all.
+    """
+    field = only_field(spec.sample.reference) if spec.sample.format == TEMPLATE else "answer"
+    if field is None:
+        return {}
+    usable = {position: record for position, record in enumerate(records) if not record.problem}
+    lacking = {position: record for position, record in usable.items() if not _has_reference(record, field)}
+    if len(lacking) == len(usable):
+        return {}
+    said = {True: f"field {field!r} is empty", False: f"field {field!r} is missing"}
+    return {
+        position: f"{said[field in record.row]}, and other records have references"
+        for position, record in lacking.items()
+    }
+
+
+def _has_reference(record: Record, field: str) -> bool:
+    try:
+        return bool(alternatives(record.row.get(field), field))
+    except DataError:
+        return True  # what is wrong with it is said when the question is asked
 
 
 def _sample(spec: Spec, file_subset: str | None, record: Record) -> Sample:

@@ -9,13 +9,14 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval.errors import SpecError, VqaError
+from pytest_vqaeval.errors import MissingExtra, SpecError
 from pytest_vqaeval.gates import FailUnder
 from pytest_vqaeval.judging.rule import JudgeRule, read_judge_rule
 from pytest_vqaeval.names import file_names, is_pattern
 from pytest_vqaeval.prompts import Prompt, read_prompt
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.samplerule import SampleRule, read_sample_rule
+from pytest_vqaeval.scoring import with_correct_from
 from pytest_vqaeval.scoring.base import Scorer
 from pytest_vqaeval.templates import nearest
 from pytest_vqaeval.yamlblock import Block, load
@@ -59,11 +60,19 @@ class RecordFiles:
 
 @dataclass(frozen=True)
 class ScoreRule:
-    """The scorer's name, its options, and where the spec names it (for errors)."""
+    """How replies are scored.
+
+    Attributes:
+        scorer: its name.
+        options: its options.
+        where: where the spec names it, for errors.
+        correct_from: from which value on an answer of a graded scorer counts as correct, 0 to 1; None: values stay.
+    """
 
     scorer: str
     options: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+    correct_from: float | None = None
 
     def bind(self, scorers: Mapping[str, Any], parser: str | None = None) -> Scorer:
         """The scorer as a function of question and text.
@@ -90,18 +99,26 @@ class ScoreRule:
                 raise SpecError(f"{self.where}: {self.scorer} has no option {key!r}{nearest(key, options)}{has}")
         given = {**self.options, "parser": parser} if parser and "parser" in options else self.options
         bound: Scorer = partial(function, **{key: _frozen(value) for key, value in given.items()})
-        if given:
+        if self.correct_from is not None:
+            bound = with_correct_from(bound, self.scorer, self.correct_from)
+        if getattr(function, "__module__", "").startswith("pytest_vqaeval.") and (
+            given or self.correct_from is not None
+        ):
             self._try(bound)
         return bound
 
     def _try(self, scorer: Scorer) -> None:
         """A wrong option value shows at once, not in every sample."""
         try:
-            scorer(Question("", [], ("A",), ("x", "y")), "A")
+            scorer(TRIAL, "A")
         except (ValueError, TypeError) as error:
             raise SpecError(f"{self.where}: {self.scorer}: {error}") from None
-        except VqaError:
-            pass  # an extra that is not installed is no mistake of the spec
+        except MissingExtra:
+            pass  # no mistake of the spec: said when the first sample runs
+
+
+TRIAL = Question("", [], ("A",) * 10, ("x", "y"))
+"""A question that every scorer of the package can score, to see whether it is ready."""
 
 
 def _frozen(value: Any) -> Any:
@@ -230,7 +247,8 @@ def _check_prompt(block: Block, spec: Spec) -> None:
 
 def _score(block: Block) -> ScoreRule:
     scorer = block.text("scorer", required=True)
-    return ScoreRule(scorer, block.rest(), block.where("scorer"))
+    correct_from = block.number("correct_from", low=0, high=1) if block.has("correct_from") else None
+    return ScoreRule(scorer, block.rest(), block.where("scorer"), correct_from)
 
 
 def _fail_under(block: Block) -> float | None:

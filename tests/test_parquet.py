@@ -208,7 +208,7 @@ def test_the_extra_that_is_missing(shard: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtra) as caught:
         read_records(shard)
-    assert str(caught.value) == "parquet files needs an extra: pip install 'pytest-vqaeval[parquet]'"
+    assert str(caught.value) == "an extra is missing for parquet files: pip install 'pytest-vqaeval[parquet]'"
 
 
 def test_the_real_ai2d() -> None:

@@ -31,7 +31,7 @@ def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Prompt |
     ]
     references = _references(seen, rule.reference) if rule.reference else ()
     if options:
-        references = right_labels(references, options, rule.answer, _name(rule.reference) or "reference")
+        references = right_labels(references, options, rule.answer, only_field(rule.reference) or "reference")
     text = rule.question.render(seen) if rule.question else ""
     return Question(text, messages, references, options)
 
@@ -45,7 +45,7 @@ def _options(fields: Mapping[str, Any], options: Options) -> tuple[str, ...]:
 def _part(part: Part, fields: Mapping[str, Any]) -> MessagePart:
     if part.kind == "text":
         return text_part(part.template.render(fields))
-    name = _name(part.template)
+    name = only_field(part.template)
     if name and not isinstance(fields.get(name), str | int | float | None):
         return media_part(part.kind, fields[name], name)  # the field holds the medium itself
     return media_part(part.kind, part.template.render(fields), ", ".join(part.template.fields) or part.kind)
@@ -53,7 +53,7 @@ def _part(part: Part, fields: Mapping[str, Any]) -> MessagePart:
 
 def _references(fields: Mapping[str, Any], template: Template) -> tuple[str, ...]:
     """One reference, or several where the only field of the template is a list; none where it is null or empty."""
-    name = _name(template)
+    name = only_field(template)
     if name is None or name not in fields:
         return (template.render(fields),)
     if is_absent(fields[name]):
@@ -61,7 +61,7 @@ def _references(fields: Mapping[str, Any], template: Template) -> tuple[str, ...
     return tuple(template.render({name: value}) for value in alternatives(fields[name], name))
 
 
-def _name(template: Template | None) -> str | None:
+def only_field(template: Template | None) -> str | None:
     """The field of a template that is one field and nothing else."""
     only = template.parts[0] if template and len(template.parts) == 1 else None
     return only[0] if isinstance(only, tuple) else None

@@ -205,7 +205,9 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
     unit = "repeats" if report.repeats else "samples"
     of = f" of {report.repeats.samples:,} samples" if report.repeats else ""
     lines = [f"{prefix}{tally.samples:,} {unit}{of}:", f"  {', '.join(counts)}"]
-    if tally.missing:
+    if tally.replies_only:
+        lines.append("  no references: replies only")
+    elif tally.missing:
         low, high = tally.bounds
         incomplete = f"{_percent(low)} if all {tally.missing:,} missing are wrong, {_percent(high)} if right"
         lines.append(f"  incomplete: {incomplete}")

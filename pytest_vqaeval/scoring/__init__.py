@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
-from pytest_vqaeval.errors import VqaError
+from pytest_vqaeval.errors import NoReference, VqaError
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.reply import Reply, without_reasoning
@@ -49,7 +50,8 @@ def score_reply(scorer: Scorer, question: Question, reply: Reply) -> Score:
     """The verdict on a reply.
 
     Reasoning is cut first. Whatever the rule is: no text is `empty`, and a reply that the token limit cut before an
-    answer was stated is `truncated`, unless what there is of it is right as it stands.
+    answer was stated is `truncated`, unless what there is of it is right as it stands. Without a reference, rules that
+    compare with one give no value: the reply is reported, and that is all.
 
     Raises:
         VqaError: the scorer failed; the message says how.
@@ -60,12 +62,34 @@ def score_reply(scorer: Scorer, question: Question, reply: Reply) -> Score:
     if not text.strip() or reply.finish_reason == "content_filter":
         cut = reply.finish_reason == "length"
         return Score(Outcome.TRUNCATED if cut else Outcome.EMPTY, value=0.0)
-    score = as_score(scorer(question, text))
+    try:
+        score = as_score(scorer(question, text))
+    except NoReference:
+        return Score(Outcome.SCORED, explicit=False)
     stated = score.explicit and not score.guessed and score.outcome is not Outcome.UNPARSED
     right = score.outcome is Outcome.CORRECT and not score.guessed
     if reply.finish_reason == "length" and not (stated or right or score.outcome is Outcome.SCORED):
         return replace(score, outcome=Outcome.TRUNCATED, value=0.0)
     return score
+
+
+def with_correct_from(scorer: Scorer, name: str, correct_from: float) -> Scorer:
+    """A graded scorer made one of right and wrong: right from the value `correct_from` on; `metrics` keep the value."""
+    return partial(_judged, scorer, name, correct_from)
+
+
+def _judged(scorer: Scorer, name: str, correct_from: float, question: Question, text: str) -> Score:
+    score = as_score(scorer(question, text))
+    if score.outcome is not Outcome.SCORED or score.value is None:
+        raise ValueError(f"correct_from is for scorers that give a value, and {name} says right or wrong")
+    right = score.value >= correct_from
+    return replace(
+        score,
+        outcome=Outcome.CORRECT if right else Outcome.WRONG,
+        value=float(right),
+        metrics={name: score.value, **score.metrics},
+        details={**score.details, name: f"{score.value:.4f}, correct from {correct_from:g}"},
+    )
 
 
 def as_score(value: Any) -> Score:

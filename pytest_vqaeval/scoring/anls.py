@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer, references_of
+from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer
 from pytest_vqaeval.scoring.base import Outcome, Score
 
 
@@ -21,13 +21,13 @@ def anls(question: Question, text: str, *, answer: AnswerRule = "marker", thresh
         threshold: normalized distance from which an answer counts as another word, above 0 and up to 1.
 
     Raises:
-        DataError: the question has no reference.
+        NoReference: the question has none.
         ValueError: an unknown `answer` rule or a threshold out of range.
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be above 0 and at most 1, not {threshold!r}")
     read = read_answer(text, answer)
-    references = references_of(question, "anls")
+    references = question.wanted()
     distances = {reference: normalized_distance(_form(read.text), _form(reference)) for reference in references}
     nearest = min(distances, key=distances.__getitem__)
     distance = distances[nearest]

@@ -1,12 +1,9 @@
-"""What short-answer scorers share: the answer that a reply gives, and the references that it is compared with."""
+"""What short-answer scorers share: the answer that a reply gives."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal, NamedTuple
-
-from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.question import Question
 
 AnswerRule = Literal["marker", "whole"]
 
@@ -36,14 +33,3 @@ def read_answer(text: str, rule: AnswerRule) -> Answer:
     if lines:
         return Answer(lines[-1].strip().strip("\"'"), explicit=True)
     return Answer(text.strip(), explicit=False)
-
-
-def references_of(question: Question, scorer: str) -> tuple[str, ...]:
-    """The references; a scorer that compares answers has no verdict without one.
-
-    Raises:
-        DataError: there is none.
-    """
-    if not question.references:
-        raise DataError(f"{scorer} needs a reference, and the sample has none")
-    return question.references

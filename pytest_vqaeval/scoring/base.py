@@ -40,7 +40,7 @@ class Score:
     Attributes:
         outcome: correct, wrong, unparsed or scored (scorers return no other; the rest is decided around them).
         extracted: the answer that was read, as read (the label for a choice); None when none was read.
-        value: 1.0 or 0.0 for right and wrong, the headline metric in 0..1 for a graded scorer.
+        value: 1.0 or 0.0 for right and wrong, the headline metric in 0..1 for a graded scorer; None without verdict.
         metrics: further metrics by name, each 0..1.
         guessed: the answer was not stated, but taken by a fallback rule.
         explicit: the answer was stated as such (an `ANSWER:` line), not taken from the reply as a whole.

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Literal
 
-from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring.base import UNPARSED, Score, verdict
 from pytest_vqaeval.scoring.choice_evalscope import Reading, SetReading, read_evalscope, read_evalscope_set
@@ -32,7 +31,7 @@ def choice(question: Question, text: str, *, parser: Parser = "evalscope") -> Sc
         parser: `evalscope` or `strict`.
 
     Raises:
-        DataError: the question has no reference.
+        NoReference: the question has none.
         ValueError: another parser.
     """
     wanted = _wanted(question)
@@ -67,9 +66,7 @@ def _check(parser: str) -> None:
 
 
 def _wanted(question: Question) -> Collection[str]:
-    if not question.references:
-        raise DataError("a choice needs a reference, and the sample has none")
-    return {_normal(reference) for reference in question.references}
+    return {_normal(reference) for reference in question.wanted()}
 
 
 def _normal(label: str) -> str:

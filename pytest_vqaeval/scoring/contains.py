@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer, references_of
+from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer
 from pytest_vqaeval.scoring.base import Score, verdict
 from pytest_vqaeval.scoring.normalize import WORDS, normalizer
 
@@ -30,13 +30,13 @@ def contains(
         normalize: the names of the normalisation steps, in order.
 
     Raises:
-        DataError: the question has no reference.
+        NoReference: the question has none.
         ValueError: an unknown `answer` rule or normalisation step.
     """
     normal_form = normalizer(tuple(normalize))
     read = read_answer(text, answer)
     form = normal_form(read.text)
-    wanted = [normal_form(reference) for reference in references_of(question, "contains")]
+    wanted = [normal_form(reference) for reference in question.wanted()]
     found = [words for words in wanted if words and _whole_words(words).search(form)]
     details = {"normal form": form, "found" if found else "not found": " | ".join(found or wanted)}
     return verdict(bool(found), read.text, explicit=read.explicit, details=details)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer, references_of
+from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer
 from pytest_vqaeval.scoring.base import UNPARSED, Score, verdict
 from pytest_vqaeval.scoring.normalize import WORDS, normalizer
 
@@ -58,13 +58,13 @@ def numeric(question: Question, text: str, *, answer: AnswerRule = "marker", tol
         tolerance: the greatest relative error, 0 to 1.
 
     Raises:
-        DataError: the question has no reference.
+        NoReference: the question has none.
         ValueError: an unknown `answer` rule or a tolerance out of range.
     """
     if not 0 <= tolerance <= 1:
         raise ValueError(f"tolerance must be from 0 to 1, not {tolerance!r}")
     read = read_answer(text, answer)
-    references = {reference: number_alone(reference) for reference in references_of(question, "numeric")}
+    references = {reference: number_alone(reference) for reference in question.wanted()}
     number = only_number(read.text)
     if number is None and not read.explicit and all(references.values()):
         return UNPARSED

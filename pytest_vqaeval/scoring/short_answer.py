@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer, references_of
+from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer
 from pytest_vqaeval.scoring.base import Score, verdict
 from pytest_vqaeval.scoring.normalize import SLAKE, normalizer
 
@@ -22,12 +22,12 @@ def short_answer(
         normalize: the names of the normalisation steps, in order.
 
     Raises:
-        DataError: the question has no reference.
+        NoReference: the question has none.
         ValueError: an unknown `answer` rule or normalisation step.
     """
     normal_form = normalizer(tuple(normalize))
     read = read_answer(text, answer)
     form = normal_form(read.text)
-    wanted = [normal_form(reference) for reference in references_of(question, "short_answer")]
+    wanted = [normal_form(reference) for reference in question.wanted()]
     details = {"normal form": form, "of reference": " | ".join(wanted)}
     return verdict(form in wanted, read.text, explicit=read.explicit, details=details)

@@ -26,14 +26,13 @@ def text_overlap(question: Question, text: str) -> Score:
     and `rouge-l` (Lin, ACL workshop 2004), all from 0 to 1, by the rules of EvalScope 1.14: case and punctuation
     count, Chinese is cut into words by jieba, English by nltk for BLEU and at white space for ROUGE. An order of BLEU
     without any match is the smallest positive float, if there is a match of order 1. Of several references the one
-    with the highest `value` counts (EvalScope joins them into one). Without reference there is no value.
+    with the highest `value` counts (EvalScope joins them into one).
 
     Raises:
+        NoReference: the question has none.
         MissingExtra: nltk, jieba or rouge-chinese is not installed.
     """
-    if not question.references:
-        return Score(Outcome.SCORED, text, explicit=False)
-    candidates = [bleu(text, reference) | rouge(text, reference) for reference in question.references]
+    candidates = [bleu(text, reference) | rouge(text, reference) for reference in question.wanted()]
     metrics = max(candidates, key=lambda candidate: candidate[HEADLINE])
     return Score(Outcome.SCORED, text, metrics[HEADLINE], metrics, explicit=False)
 

@@ -24,12 +24,13 @@ def vqa_accuracy(question: Question, text: str, *, answer: AnswerRule = "marker"
         answer: `marker` (the last `ANSWER:` line, else the whole reply) or `whole`.
 
     Raises:
+        NoReference: the question has none.
         DataError: fewer than four references, so that no answer could be right.
         ValueError: an unknown `answer` rule.
     """
     normal_form = normalizer(VQA)
     read = read_answer(text, answer)
-    people = len(question.references)
+    people = len(question.wanted())
     if people <= _PEOPLE:
         raise DataError(f"vqa_accuracy needs the answers of ten people, and of four at least; the sample has {people}")
     form = normal_form(read.text)

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring.anls import anls, levenshtein, normalized_distance
 from pytest_vqaeval.scoring.base import Outcome
@@ -59,11 +58,6 @@ def test_threshold() -> None:
 def test_threshold_out_of_range(threshold: float) -> None:
     with pytest.raises(ValueError, match="threshold must be above 0 and at most 1"):
         anls(question("a"), "a", threshold=threshold)
-
-
-def test_no_reference() -> None:
-    with pytest.raises(DataError, match="anls needs a reference"):
-        anls(question(), "a")
 
 
 @given(st.text("ab ", max_size=8), st.text("abc", max_size=8), st.text("abc", max_size=8))

@@ -1,6 +1,5 @@
 import pytest
 
-from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.scoring.contains import contains
@@ -57,8 +56,3 @@ def test_normalize_is_an_option() -> None:
     assert contains(question("C++ (new)"), "in C++ (new)!", normalize=()).outcome is Outcome.CORRECT
     with pytest.raises(ValueError, match="did you mean 'lowercase'"):
         contains(question("CT"), "ct", normalize=("lower_case",))
-
-
-def test_no_reference() -> None:
-    with pytest.raises(DataError, match="contains needs a reference"):
-        contains(question(), "CT")

@@ -73,7 +73,7 @@ def test_answer_rule() -> None:
     assert (whole.value, whole.explicit) == (0.0, False)
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("count", [1, 3])
 def test_too_few_people(count: int) -> None:
     with pytest.raises(DataError, match=f"of four at least; the sample has {count}$"):
         vqa_accuracy(people(*["dog"] * count), "dog")
