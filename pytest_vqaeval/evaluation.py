@@ -15,7 +15,7 @@ from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.hub import find_data
 from pytest_vqaeval.judging.panel import Judged, Panel
 from pytest_vqaeval.media import MediaCache, Reader
-from pytest_vqaeval.models import Model, make_judge, make_model, model_labels
+from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, model_labels
 from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.results import About
 from pytest_vqaeval.scoring import BUILT_IN
@@ -65,13 +65,14 @@ class Evaluation:
             workers: how many processes share the requests in flight.
 
         Raises:
-            UsageError: a model or a judge is named twice.
+            UsageError: a model, a judge or a server is named twice.
         """
         self.settings = settings
         self.concurrency = _share(settings.concurrency, workers, worker)
         self.labels = model_labels(settings.model)
         self.judge_labels = model_labels(settings.judge, "--vqa-judge")
         self.judges: dict[str, Model] = {}
+        check_urls(settings.url)
         self.folder = RunFolder(Path(run_folder)) if run_folder else None
         self.abouts: dict[str, About] = {}
         self._started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
@@ -203,6 +204,12 @@ class Evaluation:
             self.stop()
             self._ahead_for, self._ahead = key, make()
         return self._ahead
+
+    def servers(self) -> list[tuple[str, int, int, str]]:
+        """What each of several servers of a model did in this process (see `models.servers.Share`)."""
+        return [
+            tuple(share) for model in self._models.values() if (of := getattr(model, "shares", None)) for share in of()
+        ]
 
     def stop(self) -> None:
         """Ask nothing more."""

@@ -193,9 +193,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Whatever ended the session: nothing more is asked."""
+    """Whatever ended the session: nothing more is asked. A worker tells the controller what the servers did."""
     if EVALUATION in session.config.stash:
         session.config.stash[EVALUATION].stop()
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["vqa_servers"] = session.config.stash[EVALUATION].servers()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

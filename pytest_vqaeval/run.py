@@ -39,6 +39,7 @@ class Run:
         self._started = time.time()
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
+        self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
 
     def header(self) -> str:
         """The line in pytest's header."""
@@ -73,6 +74,11 @@ class Run:
         self.open_folder()
         assert self._folder
         node.workerinput["vqa_run"] = str(self._folder.path)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what the servers did for a worker; one that crashed can't tell."""
+        self._servers += getattr(node, "workeroutput", {}).get("vqa_servers", ())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a sample's result; of several for one sample (reruns) the last counts."""
@@ -182,6 +188,7 @@ class Run:
             yield
             if self._summary:
                 printer.summary(self._summary, self._folder.path if self._folder else None)
+                printer.servers([*self._servers, *self._evaluation.servers()])
             printer.gates(self._gates)
         finally:
             if errors:

@@ -28,7 +28,7 @@ class Settings:
     """Everything that the options say. Times are in seconds, `limit` is a number of samples per subset."""
 
     model: tuple[str, ...]
-    url: str
+    url: tuple[str, ...]
     api_key_env: str
     benchmark: tuple[str, ...]
     data: Path | None
@@ -109,7 +109,7 @@ class Option:
         """The option's value in this run: a tuple where it may be given several times."""
         origin, raw, base = self._raw(config)
         if not raw:
-            return () if self.many else self.default
+            return () if self.many and self.default is None else self.default
         try:
             values = tuple(self.parse(text, base) for text in raw)
         except ValueError as error:
@@ -203,9 +203,11 @@ OPTIONS = (
     Option(
         "url",
         "URL",
-        "base URL of the model server (default: http://localhost:8000/v1)",
+        "base URL of the model server (default: http://localhost:8000/v1); give it again for further servers of the "
+        "same model",
         _text,
-        "http://localhost:8000/v1",
+        ("http://localhost:8000/v1",),
+        many=True,
         env="OPENAI_BASE_URL",
     ),
     Option(

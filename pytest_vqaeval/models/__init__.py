@@ -54,6 +54,18 @@ def model_labels(names: Sequence[str], option: str = "--vqa-model") -> list[str]
     ]
 
 
+def check_urls(urls: Sequence[str]) -> None:
+    """Each server counts once.
+
+    Raises:
+        UsageError: one is given twice.
+    """
+    same = [url.rstrip("/") for url in urls]
+    if twice := next((url for url in same if same.count(url) > 1), None):
+        parts = urlsplit(twice)
+        raise UsageError(f"--vqa-url: {parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path} is given twice")
+
+
 def _with_place(label: str, name: str) -> str:
     if name.startswith("replay:"):
         return name
@@ -83,19 +95,24 @@ def make_model(name: str, settings: Settings, folder: Path, concurrency: int, op
 
         return Replay(model_label(name), folder / Path(name.removeprefix("replay:")).expanduser())
     from pytest_vqaeval.models.openai import OpenAI
+    from pytest_vqaeval.models.servers import Servers
 
     served, at, rest = name.partition("@http")
-    return OpenAI(
-        name=served,
-        url=f"http{rest}" if at else settings.url,
-        api_key=os.environ.get(settings.api_key_env),
-        timeout_s=settings.timeout,
-        retries=settings.retries,
-        generation=dict(settings.generation),
-        headers=dict(settings.header),
-        concurrency=concurrency,
-        options=options,
-    )
+    servers = [
+        OpenAI(
+            name=served,
+            url=url,
+            api_key=os.environ.get(settings.api_key_env),
+            timeout_s=settings.timeout,
+            retries=settings.retries,
+            generation=dict(settings.generation),
+            headers=dict(settings.header),
+            concurrency=concurrency,
+            options=options,
+        )
+        for url in ([f"http{rest}"] if at else settings.url)
+    ]
+    return servers[0] if len(servers) == 1 else Servers(servers, settings.retries, settings.timeout)
 
 
 def make_judge(name: str, settings: Settings, folder: Path, concurrency: int) -> Model:
@@ -107,11 +124,11 @@ def make_judge(name: str, settings: Settings, folder: Path, concurrency: int) ->
     if name == "demo" or name.startswith("replay:"):
         raise UsageError(f"--vqa-judge: {name} can't judge; name a model of a server")
     served, at, rest = name.partition("@http")
-    url = f"http{rest}" if at else settings.judge_url or settings.url
-    same = url.rstrip("/") == settings.url.rstrip("/")
+    urls = (f"http{rest}",) if at else (settings.judge_url,) if settings.judge_url else settings.url
+    same = {url.rstrip("/") for url in urls} <= {url.rstrip("/") for url in settings.url}
     own = replace(
         settings,
-        url=url,
+        url=urls,
         api_key_env=settings.judge_api_key_env or (settings.api_key_env if same else "OPENAI_API_KEY"),
         generation=settings.judge_generation,
         header=settings.header if same else (),

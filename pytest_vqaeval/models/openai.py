@@ -23,7 +23,7 @@ from pytest_vqaeval.models.endpoint import endpoint
 from pytest_vqaeval.models.pace import ADAPT_ABOVE, Pace
 from pytest_vqaeval.models.retry import (
     Patience,
-    ask_with_retries,
+    ask_patiently,
     failure_of_exception,
     failure_of_status,
     meant_status,
@@ -122,6 +122,11 @@ class OpenAI:
                 "the proxy that the environment names can't be used; check HTTPS_PROXY, HTTP_PROXY"
             ) from None
 
+    @property
+    def address(self) -> str:
+        """The server's address, fit to be shown."""
+        return self._endpoint.shown.removesuffix("/chat/completions")
+
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The request as it is sent, `on_request` included; pictures are still Encoded strings."""
         body = {"model": self.name, "messages": messages, **self.generation}
@@ -141,19 +146,14 @@ class OpenAI:
         Raises:
             ModelError: there was no reply.
         """
-        try:
-            reply = ask_with_retries(
-                lambda: self.ask_once(messages),
-                retries=self._patience.retries(self._retries),
-                total_s=self._total_s,
-                sleep=self.pace.sleep,
-                clock=self.pace.clock,
-            )
-        except ModelError as error:
-            self._patience.note(error)
-            raise error.with_traceback(None)  # noqa: B904  (kept with its frames it would keep the pictures alive)
-        self._patience.note(None)
-        return reply
+        return ask_patiently(
+            lambda: self.ask_once(messages),
+            self._patience,
+            retries=self._retries,
+            total_s=self._total_s,
+            sleep=self.pace.sleep,
+            clock=self.pace.clock,
+        )
 
     def ask_once(self, messages: Sequence[Message]) -> Reply:
         """Ask, without retries, when it is this request's turn.

@@ -61,6 +61,11 @@ class Pace:
         return int(self._limit)
 
     @property
+    def pause_s(self) -> float:
+        """Seconds until a turn can begin, as far as the server wants a pause; 0 if it wants none."""
+        return max(0.0, self._paused_until - self._clock())
+
+    @property
     def throttled_s(self) -> float:
         """Seconds in which the server wanted a pause, whether few or many threads waited."""
         with self._changed:

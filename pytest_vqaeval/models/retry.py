@@ -183,7 +183,7 @@ def ask_with_retries(
     """Call `send` until it gives a reply; the reply says how many attempts it took.
 
     Args:
-        send: one attempt.
+        send: one attempt, or several in a row if its reply or error says so.
         retries: how many more attempts may follow the first.
         total_s: seconds from now after which no further attempt begins.
         sleep: waits that many seconds.
@@ -196,11 +196,14 @@ def ask_with_retries(
     """
     deadline = clock() + total_s
     attempt = 1
+    before = 0  # requests of earlier attempts
     while True:
         try:
-            return replace(send(), attempts=attempt)
+            reply = send()
+            return replace(reply, attempts=before + reply.attempts)
         except ModelError as error:
-            error.attempts = attempt
+            before += error.attempts
+            error.attempts = before
             if attempt > retries or error.failure not in _WORTH_ANOTHER_TRY:
                 raise
             wait = wait_s(attempt, error.retry_after_s, random())
@@ -236,3 +239,26 @@ class Patience:
                 self._row += 1
             elif self._row < self._limit:  # a response, if no reply, of a server not known to be down
                 self._row = 0
+
+
+def ask_patiently(
+    send: Callable[[], Reply],
+    patience: Patience,
+    *,
+    retries: int,
+    total_s: float,
+    sleep: Callable[[float], object],
+    clock: Callable[[], float],
+) -> Reply:
+    """`ask_with_retries`, with as many retries as the state of the server is worth.
+
+    Raises:
+        ModelError: there was no reply.
+    """
+    try:
+        reply = ask_with_retries(send, retries=patience.retries(retries), total_s=total_s, sleep=sleep, clock=clock)
+    except ModelError as error:
+        patience.note(error)
+        raise error.with_traceback(None)  # noqa: B904  (kept with its frames it would keep the pictures alive)
+    patience.note(None)
+    return reply

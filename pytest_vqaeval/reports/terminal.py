@@ -83,6 +83,18 @@ class Printer:
         if folder:
             self._lines(["", f"run: {_short(folder, self._config.invocation_params.dir)}"])
 
+    def servers(self, shares: Iterable[tuple[str, int, int, str]]) -> None:
+        """What each of several servers did: address, replies, failed requests, the last failure's reason."""
+        by_address: dict[str, list[tuple[str, int, int, str]]] = defaultdict(list)
+        for share in shares:
+            by_address[share[0]].append(share)
+        for address, parts in by_address.items():
+            line = f"server {one_line(address)}: {sum(part[1] for part in parts):,} replies"
+            if failures := sum(part[2] for part in parts):
+                last = next(part[3] for part in reversed(parts) if part[3])
+                line += f", {failures:,} failed requests (the last: {one_line(last)[:200]})"
+            self._terminal.write_line(line)
+
     def gates(self, gates: Sequence[GateResult]) -> None:
         """One line per gate."""
         colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.INCONCLUSIVE: "yellow"}
