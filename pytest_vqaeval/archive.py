@@ -53,6 +53,14 @@ class Archive:
             except OSError as error:
                 raise DataError(f"file {name!r:.200} can't be read: {error.strerror}") from None
 
+    def fingerprint(self, name: str) -> str:
+        """Sha256, as 64 hex digits, over names, sizes and checksums in a zip's directory: no member is read.
+
+        Raises:
+            DataError: it is absent, or has no directory or a broken one.
+        """
+        return self._zip(name).fingerprint()
+
     def close(self) -> None:
         """Close the zips."""
         with self._lock:

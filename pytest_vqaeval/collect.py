@@ -83,7 +83,7 @@ class SpecModule(pytest.Module):
         by_subset: dict[str, list[Sample]] = {subset: [] for subset in self.spec.subsets}
         for sample in found:
             by_subset.setdefault(sample.subset, []).append(sample)
-        self.evaluation.about(self.spec, list(by_subset), len(found) * self.evaluation.settings.repeats)
+        self.evaluation.about(self.spec, list(by_subset), found)
         functions: defaultdict[str, list[Sample]] = defaultdict(list)
         for subset, part in self._selected(by_subset).items():
             functions[node_name(subset)] += part

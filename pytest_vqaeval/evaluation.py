@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.asking import Asked, Asker
 from pytest_vqaeval.errors import FatalError, UsageError
+from pytest_vqaeval.fingerprint import fingerprint
 from pytest_vqaeval.hub import find_data
 from pytest_vqaeval.judging.panel import Judged, Panel
 from pytest_vqaeval.media import MediaCache, Reader
 from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, model_labels
 from pytest_vqaeval.replies import ReplyStore
-from pytest_vqaeval.results import About
+from pytest_vqaeval.results import NO_VALUE, About
+from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring import BUILT_IN
 from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
@@ -77,6 +79,7 @@ class Evaluation:
         self.abouts: dict[str, About] = {}
         self._started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
         self._models: dict[str, Model] = {}
+        self._collected: dict[str, Sequence[Sample]] = {}
         self._archives: dict[Path, Archive] = {}
         self._scorers: dict[Path, Scorer] = {}
         self._own_names: set[str] = set()  # of scorers that users registered
@@ -109,7 +112,18 @@ class Evaluation:
     def note_selection(self, selection: Selection) -> None:
         """Write down what the run selected, if it has a folder."""
         if self.folder and selection.rows:
-            self.folder.write_selection(selection, again=self.settings.resume is not None)
+            if self.settings.resume is None and self.folder.has_selection:
+                return  # another worker was faster; what is there at the start of a resumed run is of its first part
+            abouts = [self._complete(about) for about in selection.abouts]
+            self.folder.write_selection(Selection(abouts, selection.rows))
+
+    def _complete(self, about: About) -> About:
+        """Add what takes a look at every sample of the benchmark."""
+        samples = self._collected[about.name]
+        spec = samples[0].spec
+        sizes = {part: n * self.settings.repeats for part, n in _sizes(samples, about.groups).items()}
+        facts = fingerprint(spec, samples, self.scorer(spec), lambda name: self.archive(spec).fingerprint(name))
+        return replace(about, sizes=sizes, fingerprint=facts)
 
     def model(self, label: str) -> Model:
         """The model of that label, made at first use.
@@ -176,19 +190,26 @@ class Evaluation:
                 scorer(TRIAL, "A")
             self._ready.add(spec.path)
 
-    def about(self, spec: Spec, subsets: Sequence[str], collected: int) -> None:
-        """Note what the reports must know of a benchmark."""
+    def about(self, spec: Spec, subsets: Sequence[str], samples: Sequence[Sample]) -> None:
+        """Note what the reports must know of a benchmark.
+
+        Args:
+            spec: the benchmark.
+            subsets: in the order of the tables.
+            samples: all of them, selected or not, each once.
+        """
         groups = tuple(dict.fromkeys(self.settings.group or spec.groups))
         self.abouts[spec.name] = About(
             name=spec.name,
             title=spec.title,
             scorer=spec.score.scorer,
-            collected=collected,
+            collected=len(samples) * self.settings.repeats,
             subsets=subsets,
             categories=tuple(spec.categories),
             groups=groups,
             fail_under=spec.fail_under,
         )
+        self._collected[spec.name] = samples
 
     @cached_property
     def asker(self) -> Asker:
@@ -228,6 +249,15 @@ class Evaluation:
             self._replies.close()
         if self.folder:
             self.folder.close()
+
+
+def _sizes(samples: Sequence[Sample], groups: Sequence[str]) -> dict[str, int]:
+    """How many samples each part of a benchmark has, by the names that `BenchmarkReport.part` knows."""
+    subsets = Counter(sample.subset for sample in samples)
+    categories = Counter(sample.category for sample in samples if sample.category is not None)
+    fields = (sample.fields(groups) for sample in samples)
+    values = Counter(f"{name}:{row.get(name, NO_VALUE)}" for row in fields for name in groups)
+    return {**values, **categories, **subsets}
 
 
 def _share(total: int, workers: int, worker: str) -> int:

@@ -12,6 +12,8 @@ from pytest_vqaeval.repeats import Repeats, repeats_of
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
 
+NO_VALUE = "(none)"  # of a grouping field that a record lacks
+
 
 class Identity(NamedTuple):
     """What a result is the result of. Never the node id, which changes with the folder pytest runs in."""
@@ -202,6 +204,8 @@ class About:
     Attributes:
         collected: number of samples (times repeats) before anything was deselected.
         subsets: in the order of the tables.
+        sizes: number of samples, as `collected`, of each part: a subset, a category, or `FIELD:VALUE`.
+        fingerprint: what must be equal in a run that is compared with this one (see `fingerprint.py`).
     """
 
     name: str
@@ -212,6 +216,8 @@ class About:
     categories: Sequence[str] = ()
     groups: Sequence[str] = ()
     fail_under: float | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -244,6 +250,11 @@ class BenchmarkReport:
     def collected(self) -> int:
         """How many samples the benchmark has, selected or not."""
         return self.about.collected
+
+    def part(self, name: str) -> Tally | None:
+        """The numbers of a subset, else a category, else `FIELD:VALUE` of a group; None where nothing is called so."""
+        groups = [Named(f"{field}:{value.name}", value.tally) for field in self.groups for value in self.groups[field]]
+        return next((named.tally for named in (*self.subsets, *self.categories, *groups) if named.name == name), None)
 
     @property
     def metric(self) -> str:
@@ -298,7 +309,7 @@ def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
 
 
 def _field(name: str, row: Result) -> str:
-    return row.fields.get(name, "(none)")
+    return row.fields.get(name, NO_VALUE)
 
 
 def _tallies(

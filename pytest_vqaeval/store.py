@@ -129,15 +129,13 @@ class RunFolder:
         """Write `run.json`, whole or not at all."""
         self._replace(_HEADER, json.dumps({"schema": SCHEMA, **header}, ensure_ascii=False, indent=1) + "\n")
 
-    def write_selection(self, selection: Selection, *, again: bool) -> None:
-        """Write `selected.jsonl` unless another worker of the run has done so: all select the same.
+    @property
+    def has_selection(self) -> bool:
+        """`selected.jsonl` is there: of another worker, or of the run that is resumed."""
+        return (self.path / _SELECTED).exists()
 
-        Args:
-            selection: what this process selected.
-            again: the file is that of the run that is resumed.
-        """
-        if (self.path / _SELECTED).exists() and not again:
-            return
+    def write_selection(self, selection: Selection) -> None:
+        """Write `selected.jsonl`, whole or not at all; all workers of a run select the same."""
         lines = [json_line({"about": asdict(about)}) for about in selection.abouts]
         lines += [json_line(row.to_json()) for row in selection.rows]
         self._replace(_SELECTED, "".join(lines))
