@@ -232,6 +232,15 @@ class Evaluation:
             tuple(share) for model in self._models.values() if (of := getattr(model, "shares", None)) for share in of()
         ]
 
+    def throttled_s(self) -> dict[str, float]:
+        """By model the seconds in which its server wanted a pause; models that never did are left out."""
+        paces = {label: getattr(model, "pace", None) for label, model in self._models.items()}
+        return {label: pace.throttled_s for label, pace in paces.items() if pace and pace.throttled_s > 0}
+
+    def in_flight(self) -> int:
+        """How many requests this process waits for now."""
+        return sum(model.pace.in_flight for model in self._models.values() if hasattr(model, "pace"))
+
     def stop(self) -> None:
         """Ask nothing more."""
         if self._ahead:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.collect import sample_of
-from pytest_vqaeval.errors import FatalError, MissingExtra, NotJudged
+from pytest_vqaeval.errors import FatalError, MissingExtra, ModelError, NotJudged
 from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.grading import judge, judge_ahead, score_by_rule
 from pytest_vqaeval.judging.panel import Judged
@@ -188,6 +188,7 @@ def attach_result(
     if sample is None or running.item is not item:
         return
     facts = {
+        **_attempts(call),
         **_of_reply(running.asked),
         **_of_judges(running.judged),
         **_verdict(running.score, call),
@@ -221,6 +222,12 @@ def _of_judges(judged: Judged | None) -> dict[str, Any]:
     if judged is None:
         return {}
     return {"judge": judged.to_json(), "metrics": dict(judged.rule.metrics), "extracted": judged.rule.extracted}
+
+
+def _attempts(call: pytest.CallInfo[None]) -> dict[str, Any]:
+    """How many requests failed, where there is no reply to tell."""
+    error = call.excinfo.value.__context__ if call.excinfo else None
+    return {"attempts": error.attempts} if isinstance(error, ModelError) else {}
 
 
 def _of_reply(asked: Asked | None) -> dict[str, Any]:

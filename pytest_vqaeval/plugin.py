@@ -193,11 +193,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Whatever ended the session: nothing more is asked. A worker tells the controller what the servers did."""
+    """Whatever ended the session: nothing more is asked; a worker tells the controller what only it knows."""
     if EVALUATION in session.config.stash:
-        session.config.stash[EVALUATION].stop()
+        evaluation = session.config.stash[EVALUATION]
+        evaluation.stop()
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["vqa_servers"] = session.config.stash[EVALUATION].servers()
+            session.config.workeroutput["vqa_throttled_s"] = evaluation.throttled_s()
+            session.config.workeroutput["vqa_servers"] = evaluation.servers()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

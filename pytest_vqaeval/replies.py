@@ -51,8 +51,10 @@ class ReplyStore:
         place = self._of_this_run.get((key, identity))
         if place is None and self._others_wrote():
             place = self._of_this_run.get((key, identity))
-        place = place or self._earlier.get(key)
-        return _reply(place) if place else None
+        if place is not None:
+            return _reply(place, reused=False)  # asked and paid for in this run
+        earlier = self._earlier.get(key)
+        return _reply(earlier, reused=True) if earlier else None
 
     def add(self, key: str, identity: Identity, reply: Reply, *, kind: str, asked: str) -> None:
         """Store a reply of this run.
@@ -133,11 +135,9 @@ def _worth_keeping(row: dict[str, Any]) -> bool:
     return bool((without_reasoning(text) or "").strip())
 
 
-def _reply(place: _Place) -> Reply | None:
+def _reply(place: _Place, *, reused: bool) -> Reply:
     with open(place.file, "rb") as stream:
         line = os.pread(stream.fileno(), place.length, place.offset)
     row = json.loads(line)
     usage = row.get("usage") or {}
-    return Reply(
-        row["reply"], row.get("finish_reason"), usage, row.get("latency_s"), row.get("attempts", 1), reused=True
-    )
+    return Reply(row["reply"], row.get("finish_reason"), usage, row.get("latency_s"), row.get("attempts", 1), reused)

@@ -19,7 +19,7 @@ class Reply:
         usage: token counts as the server gave them, flat integers (`prompt_tokens`, `completion_tokens`, ...).
         latency_s: seconds from sending the request that succeeded to its last byte; None where nothing was sent.
         attempts: how many requests it took, 1 or more.
-        reused: True if it came from a file instead of the model.
+        reused: True if it came from a file of an earlier time instead of the model.
     """
 
     text: str

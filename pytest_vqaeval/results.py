@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pytest_vqaeval.repeats import Repeats, repeats_of
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
+from pytest_vqaeval.usage import ANSWER, Usage, usage_of
 
 NO_VALUE = "(none)"  # of a grouping field that a record lacks
 
@@ -33,7 +34,7 @@ class Result:
         score: 0 to 1; None where there is no verdict.
         metrics: further metrics, 0 to 1.
         latency_s: seconds of the request that succeeded.
-        attempts: requests that it took.
+        attempts: requests that it took, or that failed.
         fields: the record's values of the grouping fields.
         error: why there is no reply or no verdict.
         where: the place of the record (`file:line`), with which the error may begin; only where there is an error.
@@ -240,6 +241,7 @@ class BenchmarkReport:
     subsets: Sequence[Named]
     groups: Mapping[str, Sequence[Named]]
     repeats: Repeats | None = None
+    usage: Mapping[str, Usage] = field(default_factory=dict)  # by kind of request
 
     @property
     def name(self) -> str:
@@ -305,7 +307,8 @@ def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
     groups = {
         name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))] for name in about.groups
     }
-    return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups, repeats_of(rows))
+    usage = {ANSWER: usage_of(rows)}
+    return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups, repeats_of(rows), usage)
 
 
 def _field(name: str, row: Result) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -37,6 +37,7 @@ class Run:
         self._wrong_reports = 0
         self._stopped = False  # by an error that no further sample could have survived
         self._started = time.time()
+        self._throttled_s: dict[str, float] = {}
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
         self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
@@ -77,8 +78,15 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what the servers did for a worker; one that crashed can't tell."""
-        self._servers += getattr(node, "workeroutput", {}).get("vqa_servers", ())
+        """Take over what only a worker knows; one that crashed can't tell."""
+        told = getattr(node, "workeroutput", {})
+        self._servers += told.get("vqa_servers", ())
+        self._note_throttled(told.get("vqa_throttled_s", {}))
+
+    def _note_throttled(self, seconds: Mapping[str, float]) -> None:
+        """The longest over the workers: they are throttled at the same time."""
+        for model, throttled_s in seconds.items():
+            self._throttled_s[model] = round(max(throttled_s, self._throttled_s.get(model, 0.0)), 3)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a sample's result; of several for one sample (reruns) the last counts."""
@@ -111,6 +119,7 @@ class Run:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Sum up, judge, and set the exit code."""
+        self._note_throttled(self._evaluation.throttled_s())
         selection = self._selection()
         if not selection.rows and not self._results:
             if self._folder:
@@ -150,6 +159,7 @@ class Run:
             },
             "models": self._evaluation.labels,
             "settings": {
+                "repeats": settings.repeats,
                 "generation": dict(settings.generation) or {"temperature": 0},
                 "limit": settings.limit,
                 "shard": str(settings.shard) if settings.shard else None,
@@ -162,9 +172,14 @@ class Run:
     def _write(self, code: int) -> None:
         if self._summary is None:
             return
-        report = json_report.build(self._summary, self._gates, self._describe(), code)
+        about = {
+            **self._describe(),
+            "seconds": round(time.time() - self._started, 1),
+            "throttled_s": self._throttled_s,
+        }
+        report = json_report.build(self._summary, self._gates, about, code)
         if self._folder:
-            ended = {**self._describe(), "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
+            ended = {**about, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
             self._folder.write_header({**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]})
         if self._settings.json:
             json_report.write(self._settings.json, report)
@@ -187,7 +202,7 @@ class Run:
                 printer.errors(self._results.values())
             yield
             if self._summary:
-                printer.summary(self._summary, self._folder.path if self._folder else None)
+                printer.summary(self._summary, self._folder.path if self._folder else None, self._throttled_s)
                 printer.servers([*self._servers, *self._evaluation.servers()])
             printer.gates(self._gates)
         finally:

@@ -53,6 +53,7 @@ def _benchmark(report: BenchmarkReport) -> dict[str, Any]:
         "subsets": [{**_named(named), "category": named.category} for named in report.subsets],
         "groups": {field: [_named(named) for named in values] for field, values in report.groups.items()},
         "metrics": report.overall.metrics(),
+        "usage": {kind: asdict(usage) for kind, usage in report.usage.items()},
         "repeats": asdict(report.repeats) if report.repeats else None,
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.repeats import Repeats
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.usage import Usage
 
 if TYPE_CHECKING:
     import pytest
@@ -75,11 +77,19 @@ class Printer:
                 [f"{rest:,} more of {len(ranked) - _MOST_CAUSES:,} other causes (see samples.jsonl in the run)"]
             )
 
-    def summary(self, summary: Summary, folder: Path | None) -> None:
-        """The tables of every benchmark, its models side by side."""
+    def summary(self, summary: Summary, folder: Path | None, throttled_s: Mapping[str, float]) -> None:
+        """The tables of every benchmark, its models side by side.
+
+        Args:
+            summary: the numbers.
+            folder: of the run.
+            throttled_s: by model the seconds in which its server wanted no requests.
+        """
         for title, lines in by_benchmark(summary):
             self._terminal.write_sep("=", title)
             self._lines(lines)
+        for model, seconds in throttled_s.items():
+            self._lines(["", f"throttled: {one_line(model)} wanted a pause for {seconds:,.1f} s (HTTP 429)"])
         if folder:
             self._lines(["", f"run: {_short(folder, self._config.invocation_params.dir)}"])
 
@@ -232,7 +242,28 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
         lines += _repeats(report.repeats)
     for name, value in tally.metrics().items():
         lines.append(f"  {name}: {_percent(value)} of {tally.answered:,}")
+    for kind, usage in report.usage.items():
+        if usage:
+            lines += _usage(kind, usage)
     return lines
+
+
+def _usage(kind: str, usage: Usage) -> list[str]:
+    """What replies cost, in one line if it fits."""
+    facts = [f"{usage.replies:,} asked"]
+    facts += [f"{usage.reused:,} replies reused"] if usage.reused else []
+    facts += [f"{usage.retries:,} {'retry' if usage.retries == 1 else 'retries'}"]
+    names = [name for name in ("prompt_tokens", "completion_tokens") if name in usage.tokens]
+    tokens = [f"{usage.tokens[name]:,} {name.removesuffix('_tokens')}" for name in names]
+    facts += [f"{' + '.join(tokens)} tokens"] if tokens else []
+    facts += [f"{name} {_seconds(value)}" for name, value in usage.latency_s.items()]
+    unbroken = ", ".join(facts).replace(" ", "\xa0").replace(",\xa0", ", ")
+    lines = textwrap.wrap(f"{kind}s: {unbroken}", 80, initial_indent="  ", subsequent_indent="    ")
+    return [line.replace("\xa0", " ") for line in lines]
+
+
+def _seconds(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
 def _repeats(repeats: Repeats) -> Iterator[str]:

@@ -1,0 +1,58 @@
+"""What the replies of a run cost: requests, retries, tokens and time. Replies from a file cost nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_vqaeval.stats import quantile
+
+if TYPE_CHECKING:
+    from pytest_vqaeval.results import Result
+
+ANSWER = "answer"
+"""The kind of the requests that ask the samples' questions."""
+_PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What requests of one kind cost.
+
+    Attributes:
+        replies: how many were asked for and came.
+        reused: replies that came from a file: an earlier run's, or replayed ones.
+        retries: requests beyond the first of a sample, whether a reply came in the end or not.
+        tokens: sums of the counts that the server gave, by its names (`prompt_tokens`, `completion_tokens`, ...).
+        latency_s: percentiles (`p50`, `p90`, `p99`) of the seconds that a reply took; empty where none was measured.
+    """
+
+    replies: int = 0
+    reused: int = 0
+    retries: int = 0
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    latency_s: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """There is something to tell: functions and built-in models cost nothing that is measured."""
+        return bool(self.reused or self.retries or self.tokens or self.latency_s)
+
+
+def usage_of(results: Iterable[Result]) -> Usage:
+    """What the replies to the samples cost."""
+    results = list(results)
+    asked = [result for result in results if not result.reused]
+    tokens: Counter[str] = Counter()
+    for result in asked:
+        tokens.update(result.usage)
+    latencies = [result.latency_s for result in asked if result.latency_s is not None]
+    percentiles = ((name, quantile(latencies, share)) for name, share in _PERCENTILES.items())
+    return Usage(
+        replies=sum(result.reply is not None for result in asked),
+        reused=len(results) - len(asked),
+        retries=sum(max(0, (result.attempts or 1) - 1) for result in asked),
+        tokens=dict(tokens),
+        latency_s={name: round(value, 4) for name, value in percentiles if value is not None},
+    )
