@@ -237,9 +237,10 @@ class Evaluation:
         paces = {label: getattr(model, "pace", None) for label, model in self._models.items()}
         return {label: pace.throttled_s for label, pace in paces.items() if pace and pace.throttled_s > 0}
 
-    def in_flight(self) -> int:
-        """How many requests this process waits for now."""
-        return sum(model.pace.in_flight for model in self._models.values() if hasattr(model, "pace"))
+    def in_flight(self) -> int | None:
+        """How many requests this process waits for now; None where no model tells."""
+        paces = [model.pace for model in self._models.values() if hasattr(model, "pace")]
+        return sum(pace.in_flight for pace in paces) if paces else None
 
     def stop(self) -> None:
         """Ask nothing more."""

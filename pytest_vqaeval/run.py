@@ -18,6 +18,7 @@ import pytest
 from pytest_vqaeval.errors import UsageError
 from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.gates import FailUnder, GateResult, Verdict, exit_code, judge
+from pytest_vqaeval.progress import ProgressDisplay, progress_of
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports import terminal
 from pytest_vqaeval.results import Identity, Result, Summary, summarize
@@ -38,6 +39,7 @@ class Run:
         self._stopped = False  # by an error that no further sample could have survived
         self._started = time.time()
         self._throttled_s: dict[str, float] = {}
+        self._progress: ProgressDisplay | None = None
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
         self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
@@ -69,6 +71,21 @@ class Run:
         except UsageError as error:
             raise UsageError(f"--vqa-resume: {error}") from None
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        """Show progress where there is a terminal reporter, which exists only now."""
+        in_workers = getattr(self._config.option, "dist", "no") != "no"
+
+        def in_flight() -> int | None:
+            return None if in_workers else self._evaluation.in_flight()
+
+        self._progress = progress_of(self._config, self._selected, in_flight)
+        if self._progress:
+            self._config.pluginmanager.register(self._progress, "vqaeval-progress")
+
+    def _selected(self) -> int:
+        return self._folder.count_selected() if self._folder else 0
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell an xdist worker where the run's files are."""
@@ -97,6 +114,8 @@ class Run:
             self._add_lost(report)
 
     def _add(self, result: Result, report: pytest.TestReport) -> None:
+        if self._progress:
+            self._progress.add(result, self._results.get(result.identity))
         self._results[result.identity] = result
         self._stopped = self._stopped or result.fatal
         if self._folder:

@@ -150,6 +150,14 @@ class RunFolder:
                 selection.rows.append(Result.from_json(row))
         return selection
 
+    def count_selected(self) -> int:
+        """How many samples the run selected; cheaper than to read them."""
+        try:
+            with open(self.path / _SELECTED, "rb") as stream:
+                return sum(not line.startswith(b'{"about"') for line in stream)
+        except FileNotFoundError:
+            return 0
+
     def add_result(self, result: Result) -> None:
         """Append to `samples.jsonl`. A later row of the same identity counts, an earlier does not.
 
