@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_vqaeval.lookahead import LookAhead
+    from pytest_vqaeval.models.pace import Pace
 
 
 @dataclass
@@ -233,14 +234,17 @@ class Evaluation:
         ]
 
     def throttled_s(self) -> dict[str, float]:
-        """By model the seconds in which its server wanted a pause; models that never did are left out."""
-        paces = {label: getattr(model, "pace", None) for label, model in self._models.items()}
-        return {label: pace.throttled_s for label, pace in paces.items() if pace and pace.throttled_s > 0}
+        """By model, judges included, the seconds in which its server wanted a pause; who never did is left out."""
+        return {label: pace.throttled_s for label, pace in self._paces().items() if pace.throttled_s > 0}
 
     def in_flight(self) -> int | None:
         """How many requests this process waits for now; None where no model tells."""
-        paces = [model.pace for model in self._models.values() if hasattr(model, "pace")]
+        paces = self._paces().values()
         return sum(pace.in_flight for pace in paces) if paces else None
+
+    def _paces(self) -> dict[str, Pace]:
+        asked = {**self._models, **{f"judge {label}": judge for label, judge in self.judges.items()}}
+        return {label: model.pace for label, model in asked.items() if hasattr(model, "pace")}
 
     def stop(self) -> None:
         """Ask nothing more."""
