@@ -234,17 +234,19 @@ class Evaluation:
         ]
 
     def throttled_s(self) -> dict[str, float]:
-        """By model, judges included, the seconds in which its server wanted a pause; who never did is left out."""
-        return {label: pace.throttled_s for label, pace in self._paces().items() if pace.throttled_s > 0}
+        """By model, judges included, the seconds in which a server wanted a pause; who never did is left out."""
+        longest = {label: max(pace.throttled_s for pace in paces) for label, paces in self._paces().items()}
+        return {label: seconds for label, seconds in longest.items() if seconds > 0}
 
     def in_flight(self) -> int | None:
         """How many requests this process waits for now; None where no model tells."""
-        paces = self._paces().values()
+        paces = [pace for of_model in self._paces().values() for pace in of_model]
         return sum(pace.in_flight for pace in paces) if paces else None
 
-    def _paces(self) -> dict[str, Pace]:
+    def _paces(self) -> dict[str, Sequence[Pace]]:
+        """The paces of the models and judges that ask servers, one per server."""
         asked = {**self._models, **{f"judge {label}": judge for label, judge in self.judges.items()}}
-        return {label: model.pace for label, model in asked.items() if hasattr(model, "pace")}
+        return {label: paces for label, model in asked.items() if (paces := getattr(model, "paces", ()))}
 
     def stop(self) -> None:
         """Ask nothing more."""

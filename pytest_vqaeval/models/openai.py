@@ -127,6 +127,11 @@ class OpenAI:
         """The server's address, fit to be shown."""
         return self._endpoint.shown.removesuffix("/chat/completions")
 
+    @property
+    def paces(self) -> tuple[Pace, ...]:
+        """The paces of all servers that are asked: one."""
+        return (self.pace,)
+
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The request as it is sent, `on_request` included; pictures are still Encoded strings."""
         body = {"model": self.name, "messages": messages, **self.generation}

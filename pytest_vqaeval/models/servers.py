@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pytest_vqaeval.errors import Failure, ModelError
 from pytest_vqaeval.models.openai import OpenAI
+from pytest_vqaeval.models.pace import Pace
 from pytest_vqaeval.models.retry import Patience, ask_patiently
 from pytest_vqaeval.question import Message
 from pytest_vqaeval.reply import Reply
@@ -88,6 +89,11 @@ class Servers:
         self._retries, self._total_s, self._clock = retries, timeout_s * (retries + 1), clock
         self._patience = Patience()
         self._lock = threading.Lock()
+
+    @property
+    def paces(self) -> tuple[Pace, ...]:
+        """The paces of all servers."""
+        return tuple(server.model.pace for server in self._servers)
 
     def key(self, messages: Sequence[Message], kind: str, repeat: int) -> str:
         """The `request_key`, in which the address has no part."""
