@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 # Full-width forms are one block in the order of ASCII; typographic quotes, dashes and spaces are what they look like.
@@ -34,12 +35,15 @@ _CONCLUDES = re.compile(
 )
 # The verb by which a sentence asserts what it ends with, up to three words before the option (token form).
 _ASSERTS = re.compile(
-    r" (?:is|are|was|were|be|=|show\w*|indicat\w*|suggest\w*|represent\w*|depict\w*|demonstrat\w*|using|at|called|as"
-    r"|presence of|evidence of|consistent with|是|为|示)(?: \S+){0,3} $"
+    r" (?:is|are|was|were|be|will|would|(?:it|that|this)'s|=|looks? like|show\w*|indicat\w*|suggest\w*|represent\w*"
+    r"|depict\w*|demonstrat\w*|using|at|called|as|presence of|evidence of|consistent with|是|为|示)(?: \S+){0,3} $"
 )
+_TITLED = re.compile(r"(?:\w+ ){0,2}\w+:(.+)")  # "Diagnosis: ..." as the whole reply
+_CALLED = re.compile(r"^(.+?) is (?:the|my) (?:\w+ )?(?:answer|option|choice)\W*$", re.MULTILINE)
+_CONTRAST = re.compile(r",\s*(?:(?:and|but)\s+)?not\b|\b(?:rather than|instead of)\b", re.IGNORECASE)
 _HEDGES = re.compile(
-    r"\b(?:not|no|never|neither|nor|without|cannot|unable|unlikely|incorrect|wrong|false|if|or|could|may|might|can|option)\b"
-    r"|n't\b|[不没无非]",
+    r"\b(?:not|no|never|neither|nor|without|cannot|unable|unlikely|incorrect|wrong|false|if|or|could|may|might|can|option"
+    r"|what|whether)\b|n't\b|[不没无非]",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
@@ -146,6 +150,11 @@ def _in_expression(form: str, option: str, start: int) -> bool:
     return bool(_OPERATORS & set(before + after))
 
 
+def hedges(text: str) -> bool:
+    """Whether a sentence denies, doubts or offers alternatives."""
+    return _HEDGES.search(text) is not None
+
+
 def first_sentence(text: str) -> str:
     """`text` up to the end of its first sentence."""
     return SENTENCE_END.split(text, maxsplit=1)[0]
@@ -158,7 +167,8 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
     sentence, asserts exactly one option. A reply that refuses or asks for more asserts nothing.
     """
     opening = text[:_LONGEST]
-    for part in (opening, opening.split("\n", 1)[0], first_sentence(opening)):
+    named = [titled[1]] if (titled := _TITLED.fullmatch(opening)) else _CALLED.findall(opening)
+    for part in (opening, opening.split("\n", 1)[0], first_sentence(opening), *named):
         equal = equal_option(part, options)
         if equal is not None:
             return equal, "option text alone"
@@ -168,7 +178,7 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
         return first_clause, "option text first"
     if _REFUSES.search(text):
         return None
-    sentences = [sentence for sentence in SENTENCE_END.split(text) if sentence.strip()]
+    sentences = list(_told(text))
     concluding = [sentence for sentence in sentences if _CONCLUDES.match(sentence)]
     for sentence in (*concluding[-1:], *sentences[:1]):
         asserted = _asserted(sentence[:_LONGEST], options, is_cut_off=text.endswith(sentence))
@@ -177,8 +187,20 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
     return None
 
 
+def _told(text: str) -> Iterator[str]:
+    """The sentences of `text` that are no questions."""
+    start = 0
+    for stop in SENTENCE_END.finditer(text):
+        if stop[0] != "?" and text[start : stop.start()].strip():
+            yield text[start : stop.start()]
+        start = stop.end()
+    if text[start:].strip():
+        yield text[start:]
+
+
 def _asserted(sentence: str, options: tuple[str, ...], *, is_cut_off: bool) -> int | None:
     """The one option that `sentence` asserts; a sentence without its end must end with it."""
+    sentence = _CONTRAST.split(sentence, maxsplit=1)[0]
     mentioned = mentioned_options(sentence, options)
     if len(mentioned) != 1:
         return None

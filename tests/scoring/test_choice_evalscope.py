@@ -1,7 +1,6 @@
 """EvalScope's rule: equal to what EvalScope 1.14 answers, its weaknesses included."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -113,11 +112,3 @@ def test_never_raises_and_reads_labels_only(text, count):
     for read in (text, f"ANSWER: {text}"):
         assert read_evalscope(read, labels(count)).label in (None, *labels(count))
         assert read_evalscope_set(read, labels(count)).labels <= set(labels(count))
-
-
-@pytest.mark.parametrize("unit", ["ANSWER: ", "ANSWER: A, ", "ANSWER: $ ", "A", " ", "(", "ANSWER", "ANSWER: \\text{"])
-def test_long_replies_are_quick(unit):
-    text = unit * (100_000 // len(unit))
-    begin = time.process_time()
-    read_evalscope(text, ABCD)
-    assert time.process_time() - begin < 2.0  # 0.03 s on two cores; a quadratic rule would take minutes

@@ -1,7 +1,6 @@
 """The strict rule: it reads what the reply says, and is silent where the reply is."""
 
 import json
-import time
 from collections import Counter
 
 import pytest
@@ -298,6 +297,97 @@ def test_rules_are_named():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            '{"final_answer": "C"}',
+            "{'answer': 'C'}",
+            '{"choice": "C"}',
+            '{"answer": ["C"]}',
+            '{"correct_option": "C"}',
+        ),
+        *(
+            "答案不是A，而是C。",
+            "应为C项。",
+            "C项正确。",
+            "【答案】C",
+            "A不正确，C正确。",
+            "最符合的选项是C。",
+            "对应选项C。",
+        ),
+        *("I'm not sure, but I would guess C.", "My best guess is C.", "It's A or C, but I'm leaning towards C."),
+        *("A is wrong, B is wrong. That leaves C.", "Probably C.", "The image most closely matches option C."),
+        *(
+            "Option C fits best.",
+            "Option C is the most likely.",
+            "C seems to be the correct answer.",
+            "C appears correct.",
+        ),
+        *(
+            "A) Dog - incorrect\nB) Cat - incorrect\nC) Horse - correct",
+            "A. Dog: This is wrong.\nC. Horse: This is correct.",
+        ),
+        *(
+            "It looks like a horse.",
+            "It's a horse.",
+            "Animal: Horse",
+            "Horse is the correct answer.",
+            "It's the horse (C).",
+        ),
+        *(
+            "It will be a horse.",
+            "The animal is a horse, not a dog.",
+            "Correct option - C",
+            "- C",
+            "> C",
+            "C.Horse",
+            "C、Horse",
+        ),
+        *("The picture is consistent with option C.", "It looks like a horse rather than a dog."),
+    ],
+)
+def test_further_ways_to_say_it(text):
+    assert label(text, PETS) == "C"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "A dog is not in the picture.",
+            "The answer would be C if it had hooves.",
+            "The image does not best match option C.",
+        ),
+        *("Option C is most likely wrong.", "C is most likely not the answer.", "Option C seems to be incorrect."),
+        *("图中不应为C。", "答案不应该是C。", "答案是A还是C无法判断。", "应该是什么？A还是C？"),
+        *(
+            "Would it be the horse?",
+            "It looks like a wolf.",
+            "It looks like a horse or a dog.",
+            "It isn't the horse (C).",
+        ),
+        *(
+            "The horse (C) or the dog (A)",
+            "That leaves us with A and C.",
+            "Probably A or C.",
+            "Not consistent with option C.",
+        ),
+        *(
+            "The dog is not the answer.",
+            "Animal: Zebra",
+            "Animal: dog or cat",
+            '{"choices": ["A", "C"]}',
+            '{"answer": "E"}',
+        ),
+        *("A) Dog - true\nB) Cat - true", "I don't think the answer is C."),
+        *("Nobody knows what will be a horse.", "I was leaning towards A or C.", "best guess: unknown"),
+    ],
+)
+def test_further_ways_to_say_nothing(text):
+    assert label(text, PETS) is None
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [("ANSWER: A, C", "AC"), ("The answers are A and C.", "AC"), ("答案：AC", "AC"), ("B", "B"), ("I see", "")],
 )
@@ -322,9 +412,8 @@ def test_agreement_with_a_careful_reader():
             counts["invented" if row["says"] is None else "wrong"] += 1
     total = counts.total()
     assert total > 280
-    assert counts["agree"] >= 0.97 * total, counts
-    assert counts["wrong"] <= 0.01 * total, counts
-    assert counts["invented"] <= 0.01 * total, counts
+    assert counts["agree"] >= 0.98 * total, counts
+    assert counts["wrong"] + counts["invented"] == 0, counts
 
 
 SNIPPETS = [
@@ -353,47 +442,6 @@ SNIPPETS = [
 def test_never_raises_and_reads_labels_only(text, options):
     assert label(text, options) in (None, *labels(len(options)))
     assert read_strict_set(text, options).labels <= set(labels(len(options)))
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *(
-            "ANSWER: ",
-            "ANSWER: A\n",
-            "answer is ",
-            "(A) ",
-            "A) x\n",
-            "A ",
-            "the answer is not ",
-            "correct option ",
-            "\n",
-            " ",
-            "**",
-        ),
-        *(
-            "{",
-            "\\boxed{",
-            "\\frac{1}{",
-            "√{",
-            "<",
-            "选",
-            "答案",
-            "option A ",
-            "so A",
-            "therefore it is MRI. ",
-            "1,234,",
-            '"',
-            "word: ",
-        ),
-    ],
-)
-def test_long_replies_are_quick(unit):
-    text = unit * (100_000 // len(unit))
-    label("warm up", SCANS)
-    begin = time.process_time()
-    label(text, SCANS)
-    assert time.process_time() - begin < 2.0  # 0.03 s on two cores; a quadratic rule would take minutes
 
 
 def test_the_end_of_a_very_long_reply_is_read():

@@ -1,0 +1,132 @@
+"""How replies word an answer: announcements, denials, confirmations, and what a label looks like."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from pytest_vqaeval.scoring.option_text import SENTENCE_END
+
+LONGEST = 300  # characters of an announced answer, and of what is looked at around one
+
+_IS = r"\b(?:is|are|was|(?:would|should|must|will|to|only)(?:\ therefore|\ then)?\ be|matches)\b"
+_BEST = r"(?:correct|right|best|final|true|my|chosen|selected|appropriate|accurate|suitable|likely|closest|proper)"
+_CHOICE = r"(?:choice|option|letter|selection|statement|label)"
+# Where an answer is announced: the answer comes next.
+ANNOUNCED = re.compile(
+    rf"""
+      \b(?:answers?|ans\b\.?)[\s"')]*(?:[:|=→]|->)                        # ANSWER: B, "answer": "B", | Answer | B |
+    | ["'](?:\w+_)?(?:answer|choice|prediction)(?:_\w+)?["']\s*:          # "final_answer": "B"
+    | ["'](?:correct|selected|chosen|final|best)_(?:option|label|letter)["']\s*:
+    | 答案】?(?:应该?)?[是为选]?\s*:?                                       # 答案：B, 答案是B, 【答案】B
+    | (?:正确的?选项|认为)(?:应该?)?[是为]?\s*:?
+    | (?<!不)(?:而|应该?)[是为] | 对应(?=选项) | 最[^\s，。]{{1,6}}选项[是为]         # 不是A，而是C
+    | (?<![不别未])(?<!不能)选(?![项不])择?\s*:?                            # 故选B, 我选择B
+    | \banswers?\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:)                          # the answer is B
+    | \b{_BEST}\s+(?:\w+\s+)?{_CHOICE}\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:|\ -\ )    # the correct option is B
+    | \b(?:I|we)(?:\s+\w+|'\w+)?\s+(?:choose|select|pick|chose|guess|go\ with|opt\ for)\b
+    | \bbest\ guess\b[^.\n:;?!]{{0,30}}?(?:{_IS}|:)
+    | \b(?:leaning\ towards?|(?:consistent\ with|correspond(?:s|ing)\ to|points\ to)\ (?=option|choice))
+    | \b(?:best|most\ closely)\s+(?:match(?:es)?|fits?|resembles?|corresponds\ to)\b  # it best matches option B
+    | \b(?:answer|ans\b\.?)[\s-]+(?=[(\[]?(?-i:[A-Z])[)\]]?(?:\W|$))                   # the answer (B), ANSWER - B
+    | \b(?:it\ is|it's|hence|therefore|thus|so|definitely|probably|(?:leaves|leaving)(?:\ us)?(?:\ with)?(?:\ only)?
+      |I(?:'d|\ would)\ say),?\s+                                        # It is B. Hence B. That leaves B.
+      (?=(?:option\s+)?[(\[]?(?-i:[A-Z])[)\]]?\s*(?:[.!](?:\s|$)|$|because|since))
+    | ^[^\w\n]*(?:\w+[ ]){{0,2}}\w+["']?:(?=\s*[(\[]?(?-i:[A-Z])[)\]]?\W*\Z)   # Choice: B, at the end of the reply
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+DENIED = re.compile(r"\b(?:not|never|cannot|neither)\b|n't\b|不", re.IGNORECASE)
+_SUPPOSED = re.compile(r"\b(?:if|whether|unless|suppose|assum(?:e|ing)|example)\b|如果|是否", re.IGNORECASE)
+# What may stand between the announcement and the answer.
+LEAD = re.compile(
+    r"""[\s:="'>|~→]*(?:\[(?=["']))?(?:(?:therefore|thus|(?:most\s+)?likely|probably|clearly|indeed|approximately|either|closest\s+to
+    |the|(?:correct|final|right)\s+(?:answer|option|choice)|answer|is)\b[\s:"'|]*)*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+NO_OPTION = re.compile(
+    r"(?:none|n/?a|cannot|can't|unable|unknown|unclear|undetermined|not (?:listed|given|among|available|provided"
+    r"|possible|enough|applicable|sure|determinable|in the))\b|无法|不确定|都不",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r"\b(?:because|since|as|while|whereas|but|rather|not|given|due)\b|因为|而不", re.IGNORECASE)
+AND = re.compile(r"\s*(?:,?\s*\b(?:and|or)\b|[,/&+、;]|还是|[和或与及])\s*", re.IGNORECASE)
+# Words that may follow a label in a sentence; in front of any other, `A` is an article and `I` a pronoun.
+AFTER_LABEL = frozenset(["because", "since", "as", "is", "was", "and", "or", "for", "due", "given", "which", "but"])
+
+
+class LabelPatterns(NamedTuple):
+    """What a label looks like."""
+
+    label: re.Pattern[str]  # where one is expected
+    confirmed: re.Pattern[str]  # called correct
+    item: re.Pattern[str]  # of an item in a list of options
+    next_item: re.Pattern[str]  # of a further item on the same line
+    lone: re.Pattern[str]  # on a line of its own
+
+
+@lru_cache(maxsize=64)
+def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
+    """What the labels of a question look like."""
+    one = f"(?:{'|'.join(sorted(names, key=len, reverse=True)) or '(?!)'})"
+    end = r"(?![A-Za-z0-9_'^=+%°]|-[A-Za-z0-9]|\.[A-Za-z0-9])"
+    label = (
+        r"(?P<noun>(?:option|choice|letter|选项)\s*)?"
+        rf"(?:[(\[<【「\"']\s*(?P<closed>{one})\s*[)\]>】」\"'.]|(?P<bare>{one}){end})"
+    )
+    correct = (
+        r"(?:correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable))"
+        r"(?:\s+(?:answer|choice|option|one)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as))))"
+    )
+    verb = rf"(?:{_IS}|(?:seems|appears)(?:\s+to\s+be)?)"
+    degree = r"(?:also\s+|\w+ly\s+)?(?:the\s+|my\s+)?(?:most\s+|only\s+|best\s+)?(?:\w+ly\s+)?"
+    is_correct = rf"\s+{verb}\s+{degree}{correct}"
+    before = (
+        r"(?:(?:option|choice|answer|letter)\s*[(\[\"']?|(?<![\w(\[])[(\[](?=\S\W)|^[^\w\n]*|[.,;:!]\s+"
+        r"|\b(?:so|thus|hence|therefore|that|think|believe),?\s+)"
+    )
+    text = r"(?:(?<=[)\]])[.:]?\s[^.\n;!?,]{0,60}?)?"
+    fits = r"\s+(?:best\s+(?:fits|matches|describes)|(?:fits|matches)\s+best)"
+    listed = (  # C) Horse - correct
+        rf"^[^\w\n]*(?P<listed>{one})[).:][^\n]{{0,100}}?[-:(✅✔✓]\s*(?:this is |it is )?(?:the )?"
+        r"(?:correct|yes|true)\b(?: (?:answer|option|choice))?\W*$"
+    )
+    confirmed = (
+        rf"{before}(?P<label>{one}){end}[)\]\"']?{text}(?:{is_correct}|{fits})\b|{listed}"
+        rf"|(?P<zh>{one})(?:选?项)?[是为]?(?:正确|对的)"
+    )
+    return LabelPatterns(
+        re.compile(label, re.IGNORECASE),
+        re.compile(confirmed, re.IGNORECASE | re.MULTILINE),
+        re.compile(rf"[(\[]{one}[)\]]|(?<![\w']){one}\)|(?:^[ \t•-]*|(?<=[.;,]\s)){one}[.:](?=\s)", re.MULTILINE),
+        re.compile(rf"\s{one}[.:]\s"),
+        re.compile(rf"^[^\w\n]*{one}[^\w\n]*$", re.MULTILINE),
+    )
+
+
+def name_of(label: re.Match[str]) -> str:
+    """The label in a match, without brackets, punctuation and the word before it."""
+    return re.sub(r"[^A-Z0-9]|OPTION|CHOICE|LETTER", "", label[0].upper())
+
+
+def before_reason(sentence: str) -> str:
+    """A sentence up to where it gives reasons or speaks of others."""
+    reason = _REASON.search(sentence)
+    return sentence[: reason.start()] if reason else sentence
+
+
+def is_denied(before: str) -> bool:
+    """Whether a negation stands in the three words, without a conjunction, before an announcement."""
+    clause = re.split(r"[^\w\s'-]|\n", before[-60:])[-1]
+    words = re.split(r"\b(?:and|so|but|then|therefore|hence|thus)\b", clause)[-1].split()
+    return DENIED.search(" ".join(words[-3:])) is not None
+
+
+def is_supposed(text: str, match: re.Match[str]) -> bool:
+    """Whether the sentence around `match` is a condition or a question."""
+    before = SENTENCE_END.split(text[max(0, match.start() - LONGEST) : match.start()])[-1]
+    stop = SENTENCE_END.search(text, match.end(), match.end() + LONGEST)
+    after = text[match.end() : stop.start() if stop else match.end() + LONGEST]
+    would = re.search(r"\bwould\b", match[0]) and re.search(r"\b(?:if|unless)\b", after)  # "would be B if ..."
+    return bool(_SUPPOSED.search(before) or would or (stop and stop[0] == "?"))
