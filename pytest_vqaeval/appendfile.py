@@ -1,4 +1,4 @@
-"""JSON lines, appended so that a kill loses at most the line that is being written."""
+"""JSON lines, appended so that a kill or a full disk loses at most the line that is being written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class AppendFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
-        self._size = 0
         self._lock = threading.Lock()
 
     def append(self, row: Mapping[str, Any]) -> tuple[int, int]:
@@ -36,23 +35,28 @@ class AppendFile:
                 if self._descriptor is None:
                     self._open()
                 assert self._descriptor is not None
-                offset, rest = self._size, data
+                rest = data
                 while rest:  # short writes happen on full disks and network file systems
                     rest = rest[os.write(self._descriptor, rest) :]
+                # not counted but asked for: the process that a resumed run was killed with may not be dead yet
+                return os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(data), len(data)
             except OSError as error:
+                self._close()  # whatever is written next opens it again, and so begins on a line of its own
                 raise StoreError(f"the run folder can't be written: {error.strerror} ({self.path})") from None
-            self._size += len(data)
-            return offset, len(data)
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._descriptor = os.open(self.path, flags, 0o600)
-        self._size = os.fstat(self._descriptor).st_size
-        if self._size and os.pread(self._descriptor, 1, self._size - 1) != b"\n":
-            self._size += os.write(self._descriptor, b"\n")  # the torn line of a killed run stays alone
+        size = os.fstat(self._descriptor).st_size
+        if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
+            os.write(self._descriptor, b"\n")  # the torn line of a killed run stays alone
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; a thread that has something to append later opens it again."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

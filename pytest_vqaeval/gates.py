@@ -109,19 +109,27 @@ def judge(summary: Summary, gates: Sequence[FailUnder]) -> list[GateResult]:
     return results
 
 
-def exit_code(pytest_code: int, *, only_wrong_answers: bool, stopped: bool, verdicts: Iterable[Verdict]) -> int:
+def exit_code(
+    pytest_code: int, *, only_wrong_answers: bool, stopped: bool, unreached: bool, verdicts: Iterable[Verdict]
+) -> int:
     """The exit code of a run.
 
     Args:
         pytest_code: what pytest would return.
         only_wrong_answers: every failure that pytest counted is a wrong answer of a sample; then 1 says no more than
             the gates do.
-        stopped: the run was stopped by an error that no further sample could survive (a wrong key, a wrong URL).
+        stopped: the run was stopped by an error that no further sample could survive (a wrong key, a wrong URL, a full
+            disk).
+        unreached: selected samples were neither asked nor skipped; then 0 would say too much.
         verdicts: of all gates. Without any, pytest's code stays.
     """
     if stopped:
         return Exit.USAGE
-    verdicts = list(verdicts)
+    code = _judged(pytest_code, only_wrong_answers, list(verdicts))
+    return Exit.FAILED if code == Exit.OK and unreached else code
+
+
+def _judged(pytest_code: int, only_wrong_answers: bool, verdicts: Sequence[Verdict]) -> int:
     if not verdicts or pytest_code not in (Exit.OK, Exit.FAILED):
         return pytest_code
     if pytest_code == Exit.FAILED and not only_wrong_answers:

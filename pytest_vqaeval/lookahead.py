@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import pytest
 
 from pytest_vqaeval.asking import Asked
+from pytest_vqaeval.errors import FatalError
 
 _FIXTURES = ("vqa_reply", "vqa_model", "vqa_archive")
 _WHILE_WAITING = 64  # items ahead per thread while the item at the head waits for its reply ...
@@ -144,6 +145,7 @@ class LookAhead:
         self._urgent: deque[_Job] = deque()
         self._head: pytest.Item | None = None
         self._waiting = self._stopped = False
+        self._hopeless = False  # a question had an error that no other can escape: only the items' own are asked now
         self._changed = threading.Condition()
         self._started = 0
 
@@ -192,13 +194,14 @@ class LookAhead:
             if job is None:
                 return
             job.run()
+            self._hopeless = self._hopeless or isinstance(job.error, FatalError)
 
     def _next(self) -> _Job | None:
         """The next question to ask: that of the item at the head, or one behind it within the bound."""
         if self._urgent:
             return self._urgent.popleft()
         most = self._most_ahead if self._waiting else _WHILE_BUSY * self._threads
-        if self._stopped or self._head is None or len(self._jobs) >= most:
+        if self._stopped or self._hopeless or self._head is None or len(self._jobs) >= most:
             return None
         for item in self._order.upcoming(self._head):
             if item.nodeid not in self._jobs and (work := self._work_of(item)):

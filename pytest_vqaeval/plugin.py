@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_vqaeval.errors import UsageError, VqaError
+from pytest_vqaeval.errors import StoreError, UsageError, VqaError
 from pytest_vqaeval.settings import OPTIONS, Settings
 
 if TYPE_CHECKING:
@@ -151,7 +151,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
         if run := config.stash.get(RUN, None):
             run.open_folder()
-        config.stash[EVALUATION].note_selection(selection_of(session.items, config.stash[EVALUATION]))
+        try:
+            config.stash[EVALUATION].note_selection(selection_of(session.items, config.stash[EVALUATION]))
+        except StoreError as error:
+            if not hasattr(config, "workerinput"):
+                raise pytest.UsageError(str(error)) from None
+            session.shouldstop = str(error)  # what a worker raises here, xdist takes for a crash of itself
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -177,6 +182,8 @@ def pytest_runtest_makereport(
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
     """A wrong answer is filed under a category of its own: 800 of them print no 800 failures."""
+    if report.when == "???" and report.outcome == "rerun":  # type: ignore[comparison-overlap]  # by xdist's leave
+        return "asked again", "R", ("ASKED AGAIN", {"yellow": True})
     result: dict[str, Any] = getattr(report, "vqa", None) or {}
     if report.when == "call" and report.failed and result.get("outcome") in _WRONG:
         return "wrong", "w", ("WRONG", {"yellow": True})

@@ -5,9 +5,10 @@ A pytest plugin object; with xdist it lives in the controller, without in the on
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.evaluation import Evaluation
-from pytest_vqaeval.gates import FailUnder, GateResult, Verdict, exit_code, judge
+from pytest_vqaeval.gates import Exit, FailUnder, GateResult, Verdict, exit_code, judge
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports import terminal
@@ -37,9 +38,14 @@ class Run:
         self._blocks: list[tuple[str, str]] = []  # node id and text of the first wrong answers
         self._wrong_reports = 0
         self._stopped = False  # by an error that no further sample could have survived
+        self._unwritten: str | None = None  # why a file of the run, or its summary, could not be written
+        self._collected: set[str] = set()  # node ids, as the following
+        self._skipped: set[str] = set()
+        self._crashed: set[str] = set()  # those that an xdist worker crashed on
         self._started = time.time()
         self._throttled_s: dict[str, float] = {}
         self._progress: ProgressDisplay | None = None
+        self._unreached = False  # selected samples without any report, not even that they were skipped
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
         self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
@@ -58,18 +64,30 @@ class Run:
         if self._folder is None:
             out = self._settings.out or self._config.invocation_params.dir / ".vqaeval"
             try:
-                self._folder = self._resumed(out) or new_run(out, self._evaluation.labels)
-            except UsageError as error:
+                self._folder = self._resumed(out) or self._begun(out)
+            except (UsageError, StoreError) as error:
                 raise pytest.UsageError(str(error)) from None
             self._evaluation.folder = self._folder
-            self._folder.write_header(self._describe())
-            self._folder.publish()
+
+    def _begun(self, out: Path) -> RunFolder:
+        folder = new_run(out, self._evaluation.labels)
+        folder.claim()
+        try:
+            folder.write_header(self._describe())
+        except StoreError:
+            folder.discard()
+            raise
+        return folder
 
     def _resumed(self, out: Path) -> RunFolder | None:
+        if not self._settings.resume:
+            return None
         try:
-            return find_run(out, self._settings.resume) if self._settings.resume else None
+            folder = find_run(out, self._settings.resume)
+            folder.claim()
         except UsageError as error:
             raise UsageError(f"--vqa-resume: {error}") from None
+        return folder
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self) -> None:
@@ -105,6 +123,15 @@ class Run:
         for model, throttled_s in seconds.items():
             self._throttled_s[model] = round(max(throttled_s, self._throttled_s.get(model, 0.0)), 3)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Note what an xdist worker collected."""
+        self._collected.update(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note what this process collected."""
+        self._collected.update(item.nodeid for item in session.items)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a sample's result; of several for one sample (reruns) the last counts."""
         row = getattr(report, "vqa", None)
@@ -112,29 +139,55 @@ class Run:
             self._add(Result.from_json(row), report)
         elif report.when not in ("setup", "call", "teardown"):
             self._add_lost(report)
+        elif report.skipped:
+            self._skipped.add(report.nodeid)
 
     def _add(self, result: Result, report: pytest.TestReport) -> None:
+        self._store(result)
         if self._progress:
             self._progress.add(result, self._results.get(result.identity))
         self._results[result.identity] = result
         self._stopped = self._stopped or result.fatal
-        if self._folder:
-            self._folder.add_result(result)
         if report.failed and result.outcome.counts_wrong:
             self._wrong_reports += 1
             if len(self._blocks) < self._settings.show:
                 self._blocks.append((report.nodeid, str(report.longrepr)))
         self._config.hook.pytest_vqa_result(result=result)
+        if self._unwritten:
+            pytest.exit(self._unwritten, returncode=Exit.USAGE)
+
+    def _store(self, result: Result) -> None:
+        folder = self._folder
+        if folder is None or self._unwritten:
+            return
+        if self._settings.resume and not self._results:  # what an earlier session wrote of its end is history
+            self._written(lambda: folder.write_header(self._describe()))
+        self._written(lambda: folder.add_result(result))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        """Ask again, once, the sample that a crashed xdist worker was on."""
+        if crashitem in self._crashed or not self._rows_of(crashitem):
+            return
+        self._crashed.add(crashitem)
+        # where xdist can't put a single item back (each, loadfile, loadgroup, loadscope) the sample stays an error ...
+        with contextlib.suppress(NotImplementedError):
+            sched.mark_test_pending(crashitem)
+            report.outcome = "rerun"  # type: ignore[assignment]  # as xdist's documentation has it
 
     def _add_lost(self, report: pytest.TestReport) -> None:
         """Xdist reports the sample that a crashed worker was on, without a result."""
-        for row in self._selection().rows:
-            if row.nodeid == report.nodeid:
-                lost = replace(row, outcome=Outcome.ERROR, error="the xdist worker crashed")
-                self._add(lost, report)
+        if report.failed:
+            for row in self._rows_of(report.nodeid):
+                self._add(replace(row, outcome=Outcome.ERROR, error="the xdist worker crashed"), report)
+
+    def _rows_of(self, nodeid: str) -> list[Result]:
+        return [row for row in self._selection().rows if row.nodeid == nodeid]
 
     def _selection(self) -> Selection:
-        return self._folder.read_selection() if self._folder else Selection([], [])
+        """What this session selected: the file of a resumed run may still be the last session's."""
+        selection = self._folder.read_selection() if self._folder else Selection([], [])
+        return replace(selection, rows=[row for row in selection.rows if row.nodeid in self._collected])
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Sum up, judge, and set the exit code."""
@@ -145,18 +198,26 @@ class Run:
                 self._folder.discard()
             self._folder = None
             self._gates = judge(Summary([]), self._settings.fail_under) if session.testscollected else []
+        elif not selection.rows:
+            self._unwritten = "selected.jsonl of the run is missing: how many samples it lacks can't be told"
         else:
-            self._summary = summarize(selection.abouts, final_results(selection, self._results))
+            results = final_results(selection, self._results)
+            self._unreached = any(self._was_never_reached(result) for result in results)
+            self._summary = summarize(selection.abouts, results)
             self._config.hook.pytest_vqa_summary(summary=self._summary)
             self._gates = judge(self._summary, self._rules(self._summary))
         failed = session.testsfailed
-        session.exitstatus = exit_code(
+        code = exit_code(
             int(session.exitstatus),
             only_wrong_answers=failed > 0 and failed == self._wrong_reports,
-            stopped=self._stopped,
+            stopped=self._stopped or self._unwritten is not None,
+            unreached=self._unreached,
             verdicts=[gate.verdict for gate in self._gates],
         )
-        self._write(int(session.exitstatus))
+        session.exitstatus = self._write(code)
+
+    def _was_never_reached(self, result: Result) -> bool:
+        return result.outcome is Outcome.NOT_RUN and result.nodeid not in self._skipped
 
     def _rules(self, summary: Summary) -> list[FailUnder]:
         """The gates of the options, then those of the specs that ran."""
@@ -188,20 +249,33 @@ class Run:
             },
         }
 
-    def _write(self, code: int) -> None:
+    def _write(self, code: int) -> int:
+        """Write the summary to its files; the exit code, which changes if that fails."""
         if self._summary is None:
-            return
+            return code
         about = {
             **self._describe(),
             "seconds": round(time.time() - self._started, 1),
             "throttled_s": self._throttled_s,
         }
         report = json_report.build(self._summary, self._gates, about, code)
-        if self._folder:
+        file, folder = self._settings.json, self._folder
+        if file and not self._written(lambda: json_report.write(file, report)):
+            code = Exit.USAGE
+        if folder:
             ended = {**about, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
-            self._folder.write_header({**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]})
-        if self._settings.json:
-            json_report.write(self._settings.json, report)
+            header = {**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]}
+            if not self._written(lambda: folder.write_header(header)):
+                code = Exit.USAGE
+        return code
+
+    def _written(self, write: Callable[[], None]) -> bool:
+        try:
+            write()
+        except StoreError as error:
+            self._unwritten = self._unwritten or str(error)
+            return False
+        return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
@@ -224,6 +298,8 @@ class Run:
                 printer.summary(self._summary, self._folder.path if self._folder else None, self._throttled_s)
                 printer.servers([*self._servers, *self._evaluation.servers()])
             printer.gates(self._gates)
+            if self._unwritten:
+                printer.unwritten(self._unwritten)
         finally:
             if errors:
                 stats["error"] = errors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import time
@@ -124,9 +126,27 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._samples = AppendFile(path / _SAMPLES)
+        self._claim: int | None = None
+
+    def claim(self) -> None:
+        """Keep other sessions out until `close`, or until this process is dead, however it dies.
+
+        Raises:
+            UsageError: another session writes into the folder.
+        """
+        with contextlib.suppress(OSError):  # a file system without locks: two sessions still tear no line
+            self._claim = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(self._claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"another session is writing the run {self.path.name}; wait for its end") from None
 
     def write_header(self, header: Mapping[str, Any]) -> None:
-        """Write `run.json`, whole or not at all."""
+        """Write `run.json`, whole or not at all.
+
+        Raises:
+            StoreError: it can't be written.
+        """
         self._replace(_HEADER, json.dumps({"schema": SCHEMA, **header}, ensure_ascii=False, indent=1) + "\n")
 
     @property
@@ -135,10 +155,17 @@ class RunFolder:
         return (self.path / _SELECTED).exists()
 
     def write_selection(self, selection: Selection) -> None:
-        """Write `selected.jsonl`, whole or not at all; all workers of a run select the same."""
+        """Write `selected.jsonl`, whole or not at all; all workers of a run select the same.
+
+        From then on the run is the `latest`.
+
+        Raises:
+            StoreError: it can't be written.
+        """
         lines = [json_line({"about": asdict(about)}) for about in selection.abouts]
         lines += [json_line(row.to_json()) for row in selection.rows]
         self._replace(_SELECTED, "".join(lines))
+        self._publish()
 
     def read_selection(self) -> Selection:
         """What the run selected; empty where no process got as far as that."""
@@ -166,22 +193,29 @@ class RunFolder:
         """
         self._samples.append(result.to_json())
 
-    def publish(self) -> None:
+    def _publish(self) -> None:
         """Point the link `latest`, beside the folder of all runs, at this run."""
         link = self.path.parent.parent / "latest"
         fresh = link.with_name(f".latest-{os.getpid()}")
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(Path("runs") / self.path.name, target_is_directory=True)
-        fresh.replace(link)
+        try:
+            fresh.unlink(missing_ok=True)
+            fresh.symlink_to(Path("runs") / self.path.name, target_is_directory=True)
+            fresh.replace(link)
+        except OSError as error:
+            raise StoreError(f"{link} can't be written: {error.strerror}") from None
 
     def discard(self) -> None:
-        """Remove the folder of a run that selected nothing."""
-        (self.path / _HEADER).unlink(missing_ok=True)
-        self.path.rmdir()
+        """Remove the folder of a run that has nothing but its header; any other stays as it is."""
+        if {file.name for file in self.path.iterdir()} <= {_HEADER}:
+            (self.path / _HEADER).unlink(missing_ok=True)
+            self.path.rmdir()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and let other sessions in."""
         self._samples.close()
+        if self._claim is not None:
+            os.close(self._claim)
+            self._claim = None
 
     def _replace(self, name: str, text: str) -> None:
         write_whole(self.path / name, text)

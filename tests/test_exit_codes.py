@@ -140,4 +140,6 @@ def test_all_errors_are_inconclusive() -> None:
     ],
 )
 def test_exit_code(pytest_code: int, only_wrong: bool, verdicts: list[Verdict], code: int) -> None:
-    assert exit_code(pytest_code, only_wrong_answers=only_wrong, stopped=False, verdicts=verdicts) == code
+    assert (
+        exit_code(pytest_code, only_wrong_answers=only_wrong, stopped=False, unreached=False, verdicts=verdicts) == code
+    )

@@ -26,7 +26,8 @@ class Pace:
     Args:
         limit: the largest number of attempts at once; at least 1.
         adapt: whether a 429 lowers the limit.
-        longest_s: a pause of more seconds is not waited for.
+        longest_s: a pause of more seconds is not waited for, nor the next one after so many seconds of pauses without
+            a success.
         clock: seconds from an arbitrary moment.
         random: uniform in [0, 1).
 
@@ -47,7 +48,8 @@ class Pace:
         self._most, self._limit = limit, float(limit)
         self._adapt, self._longest_s, self._clock, self._random = adapt, longest_s, clock, random
         self._pauses = 0
-        self._refused = 0  # pauses in a row without a success
+        self._refused = 0  # pauses in a row without a success ...
+        self._refused_since = -math.inf  # ... and when the first of them began
         self._paused_until = -math.inf
         self._paused_s = 0.0  # all pauses, up to `_paused_until`
         self._stopped = threading.Event()
@@ -121,11 +123,16 @@ class Pace:
         """Seconds until the pause ends, not positive if there is none."""
         if self._stopped.is_set():
             raise ModelError("the run ended before this sample was asked", Failure.SAMPLE)
-        wait = self._paused_until - self._clock()
+        now = self._clock()
+        wait = self._paused_until - now
         if wait > self._longest_s:
-            message = "HTTP 429: the server asks for a longer wait than a sample gets (--vqa-timeout, --vqa-retries)"
-            raise ModelError(message, Failure.RATE_LIMIT, status=429, retry_after_s=wait)
-        return wait
+            why = "the server asks for a longer wait than a sample gets"
+        elif wait > 0 and now - self._refused_since > self._longest_s:
+            why = "the server has let nothing through for longer than a sample gets"
+        else:
+            return wait
+        message = f"HTTP 429: {why} (--vqa-timeout, --vqa-retries)"
+        raise ModelError(message, Failure.RATE_LIMIT, status=429, retry_after_s=wait)
 
     def _throttled_s(self) -> float:
         return self._paused_s - max(0.0, self._paused_until - self._clock())
@@ -138,6 +145,8 @@ class Pace:
             if pauses == self._pauses:
                 self._pauses += 1
                 self._refused += 1
+                if self._refused == 1:
+                    self._refused_since = self._clock()
                 if self._adapt:
                     self._limit = max(1.0, self._limit / 2)
             elif asked_s is None:

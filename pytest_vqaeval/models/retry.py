@@ -184,7 +184,8 @@ def ask_with_retries(
 
     Args:
         send: one attempt, or several in a row if its reply or error says so.
-        retries: how many more attempts may follow the first.
+        retries: how many more attempts may follow the first. A rate limit uses none of them up, as it says nothing
+            about the request; only with 0 it is not tried again either.
         total_s: seconds from now after which no further attempt begins.
         sleep: waits that many seconds.
         clock: seconds from an arbitrary moment.
@@ -195,7 +196,7 @@ def ask_with_retries(
             attempts are used up, or the next wait would end after `total_s`.
     """
     deadline = clock() + total_s
-    attempt = 1
+    attempt, failed = 1, 0
     before = 0  # requests of earlier attempts
     while True:
         try:
@@ -204,7 +205,8 @@ def ask_with_retries(
         except ModelError as error:
             before += error.attempts
             error.attempts = before
-            if attempt > retries or error.failure not in _WORTH_ANOTHER_TRY:
+            failed += error.failure is not Failure.RATE_LIMIT
+            if failed > retries or retries == 0 or error.failure not in _WORTH_ANOTHER_TRY:
                 raise
             wait = wait_s(attempt, error.retry_after_s, random())
             if clock() + wait > deadline:

@@ -113,6 +113,10 @@ class Printer:
             line = f"gate {gate.verdict.value}: {one_line(about)}: {gate.rule}: {gate.said}"
             self._terminal.write_line(line, **{colours[gate.verdict]: True})
 
+    def unwritten(self, why: str) -> None:
+        """A file that could not be written."""
+        self._terminal.write_line(f"vqaeval: {one_line(why)}", red=True)
+
     def _lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._terminal.write_line(line)

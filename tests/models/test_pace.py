@@ -180,6 +180,22 @@ def test_a_pause_that_is_too_long_is_refused(clock):
     succeed(pace)
 
 
+def test_a_storm_of_refusals_is_waited_for_no_longer_than_the_longest_pause(clock):
+    pace = pace_of(4, clock, longest_s=60)
+    for _ in range(3):
+        refuse(pace, 20)
+        clock.now += 25
+    refuse(pace, 20)  # 75 s after the first: it may still try, as the pause is over ...
+    with pytest.raises(ModelError, match="HTTP 429: the server has let nothing through for longer than a sample gets"):
+        succeed(pace)  # ... but nobody waits for the next one
+    clock.now += 25
+    succeed(pace)
+    refuse(pace, 20)
+    assert pace.throttled_s < 100
+    clock.now += 25
+    succeed(pace)
+
+
 def test_stop_wakes_all_who_wait_and_refuses_all_who_come():
     pace, errors, held = pace_of(1), [], threading.Event()
 

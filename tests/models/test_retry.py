@@ -175,6 +175,22 @@ def test_attempts_are_capped_and_the_last_error_is_raised():
     assert caught.value.attempts == 3
 
 
+def test_rate_limits_use_up_time_but_no_retries():
+    storm = [ModelError("429", Failure.RATE_LIMIT, retry_after_s=5) for _ in range(10)]
+    world = World(*storm, ModelError("a"), ModelError("b"), *storm, Reply("yes"))
+    assert world.ask(retries=2, total_s=1000) == Reply("yes", attempts=23)
+    world = World(*storm, *storm, Reply("yes"))
+    with pytest.raises(ModelError, match="429"):
+        world.ask(retries=2, total_s=60)
+    assert sum(world.slept) <= 60
+
+
+def test_without_retries_a_rate_limit_is_not_tried_again_either():
+    world = World(ModelError("429", Failure.RATE_LIMIT), Reply("yes"))
+    with pytest.raises(ModelError, match="429"):
+        world.ask(retries=0)
+
+
 def test_no_wait_that_would_end_after_the_total_time():
     world = World(ModelError("a"), ModelError("b", Failure.RATE_LIMIT, retry_after_s=3600), Reply("yes"))
     with pytest.raises(ModelError, match="b") as caught:
