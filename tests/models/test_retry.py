@@ -176,10 +176,12 @@ def test_attempts_are_capped_and_the_last_error_is_raised():
 
 
 def test_rate_limits_use_up_time_but_no_retries():
-    storm = [ModelError("429", Failure.RATE_LIMIT, retry_after_s=5) for _ in range(10)]
-    world = World(*storm, ModelError("a"), ModelError("b"), *storm, Reply("yes"))
+    def storm():
+        return [ModelError("429", Failure.RATE_LIMIT, retry_after_s=5) for _ in range(10)]
+
+    world = World(*storm(), ModelError("a"), ModelError("b"), *storm(), Reply("yes"))
     assert world.ask(retries=2, total_s=1000) == Reply("yes", attempts=23)
-    world = World(*storm, *storm, Reply("yes"))
+    world = World(*storm(), *storm(), Reply("yes"))
     with pytest.raises(ModelError, match="429"):
         world.ask(retries=2, total_s=60)
     assert sum(world.slept) <= 60
