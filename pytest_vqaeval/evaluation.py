@@ -148,7 +148,18 @@ class Evaluation:
             return None
         if not self.judges:
             raise FatalError(f"{spec.judge.where} is {strategy}, but there is no judge: name one with --vqa-judge")
+        if strategy == "llm_recall" and spec.judge.combine == "mean":
+            raise FatalError(
+                f"{spec.judge.where}: llm_recall needs verdicts of right and wrong, not their mean: use llm"
+            )
         return Panel(tuple(self.judges), strategy, spec.judge)
+
+    def _judges_of(self, spec: Spec) -> dict[str, Any]:
+        try:
+            panel = self.panel(spec)
+        except FatalError:
+            return {}  # the first item says it
+        return panel.to_json() if panel else {}
 
     def archive(self, spec: Spec) -> Archive:
         """The benchmark's media.
@@ -209,6 +220,7 @@ class Evaluation:
             categories=tuple(spec.categories),
             groups=groups,
             fail_under=spec.fail_under,
+            judge=self._judges_of(spec),
         )
         self._collected[spec.name] = samples
 

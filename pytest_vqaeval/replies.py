@@ -28,15 +28,15 @@ class ReplyStore:
     """The files `replies-<worker>.jsonl` of a run folder. Safe to use from several threads.
 
     Replies of this run are found by request and sample: whatever they were, they are scored again after a rerun.
-    Replies of an earlier, resumed run are found by request alone, and only good ones: an empty, truncated or withheld
-    reply is asked again.
+    Replies of an earlier, resumed run are found by request, the sample's own first, and only good ones: an empty,
+    truncated or withheld reply is asked again.
     """
 
     def __init__(self, folder: Path, worker: str, *, resume: bool) -> None:
         """Read what the folder holds already: an earlier run's replies, or what a crashed worker left."""
         self._folder = folder
         self._own = AppendFile(folder / f"replies-{worker}.jsonl")
-        self._earlier: dict[str, _Place] = {}
+        self._earlier: dict[str | tuple[str, Identity], _Place] = {}
         self._of_this_run: dict[tuple[str, Identity], _Place] = {}
         self._read_to: dict[Path, int] = {}
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class ReplyStore:
             if not resume:
                 self._of_this_run[_name(row)] = place
             elif _worth_keeping(row):
-                self._earlier[str(row.get("key"))] = place
+                self._earlier[str(row.get("key"))] = self._earlier[_name(row)] = place
 
     def find(self, key: str, identity: Identity) -> Reply | None:
         """The stored reply to a request, if there is one."""
@@ -53,7 +53,7 @@ class ReplyStore:
             place = self._of_this_run.get((key, identity))
         if place is not None:
             return _reply(place, reused=False)  # asked and paid for in this run
-        earlier = self._earlier.get(key)
+        earlier = self._earlier.get((key, identity)) or self._earlier.get(key)
         return _reply(earlier, reused=True) if earlier else None
 
     def add(self, key: str, identity: Identity, reply: Reply, *, kind: str, asked: str) -> None:

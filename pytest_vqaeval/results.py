@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from pytest_vqaeval.judging.judgements import Judgements, judgements_of
 from pytest_vqaeval.repeats import Repeats, repeats_of
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
-from pytest_vqaeval.usage import ANSWER, Usage, usage_of
+from pytest_vqaeval.usage import ANSWER, JUDGE, Usage, judge_usage_of, usage_of
 
 NO_VALUE = "(none)"  # of a grouping field that a record lacks
 
@@ -79,6 +80,13 @@ class Result:
     def cause(self) -> str:
         """The error without the place of the record: equal for all records that have it."""
         return (self.error or "unknown").removeprefix(f"{self.where}: ")
+
+    def by_rule(self) -> Result:
+        """The result as the rule alone has it, whatever the judges said."""
+        if not self.judge:
+            return self
+        rule = self.judge["rule"]
+        return replace(self, outcome=Outcome(rule["outcome"]), score=rule["score"], error=None)
 
     def to_json(self) -> dict[str, Any]:
         """Basic types only; what does not apply is left out."""
@@ -193,6 +201,14 @@ class Tally:
                 values[name].append(value)
         return {name: sum(column) / len(column) for name, column in values.items()}
 
+    def measured(self, metric: str) -> int:
+        """How many results have a further metric."""
+        return sum(metric in result.metrics for result in self._results)
+
+    def by_rule(self) -> Tally:
+        """The same samples as the rule alone has them."""
+        return Tally(result.by_rule() for result in self._results)
+
     def errors(self) -> list[tuple[str, int]]:
         """The causes of errors with their counts, the most frequent first."""
         return Counter(result.cause for result in self._results if result.error).most_common()
@@ -207,6 +223,7 @@ class About:
         subsets: in the order of the tables.
         sizes: number of samples, as `collected`, of each part: a subset, a category, or `FIELD:VALUE`.
         fingerprint: what must be equal in a run that is compared with this one (see `fingerprint.py`).
+        judge: who judges and how (`Panel.to_json`); empty where the rule alone scores.
     """
 
     name: str
@@ -219,6 +236,7 @@ class About:
     fail_under: float | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
+    judge: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -242,6 +260,7 @@ class BenchmarkReport:
     groups: Mapping[str, Sequence[Named]]
     repeats: Repeats | None = None
     usage: Mapping[str, Usage] = field(default_factory=dict)  # by kind of request
+    judged: Judgements | None = None
 
     @property
     def name(self) -> str:
@@ -307,8 +326,10 @@ def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
     groups = {
         name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))] for name in about.groups
     }
-    usage = {ANSWER: usage_of(rows)}
-    return BenchmarkReport(about, model, Tally(rows), categories, subsets, groups, repeats_of(rows), usage)
+    usage = {ANSWER: usage_of(rows), JUDGE: judge_usage_of(rows)}
+    return BenchmarkReport(
+        about, model, Tally(rows), categories, subsets, groups, repeats_of(rows), usage, judgements_of(rows)
+    )
 
 
 def _field(name: str, row: Result) -> str:

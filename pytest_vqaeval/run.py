@@ -19,6 +19,7 @@ import pytest
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.gates import Exit, FailUnder, GateResult, Verdict, exit_code, judge
+from pytest_vqaeval.judging.prompt import JudgePrompt
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports import terminal
@@ -238,6 +239,7 @@ class Run:
                 "python": platform.python_version(),
             },
             "models": self._evaluation.labels,
+            "judge": self._judge(),
             "settings": {
                 "repeats": settings.repeats,
                 "generation": dict(settings.generation) or {"temperature": 0},
@@ -247,6 +249,18 @@ class Run:
                 "retries": settings.retries,
                 "headers": [name for name, _ in settings.header],
             },
+        }
+
+    def _judge(self) -> dict[str, Any] | None:
+        """Who judges; the strategy that holds, and a spec's own prompt, are told with each benchmark."""
+        settings, prompt = self._settings, JudgePrompt()
+        if not settings.judge:
+            return None
+        return {
+            "models": self._evaluation.judge_labels,
+            "strategy": settings.judge_strategy,
+            "generation": dict(settings.judge_generation) or {"temperature": 0},
+            "prompt": {"version": prompt.version, "sha256": prompt.sha256},
         }
 
     def _write(self, code: int) -> int:

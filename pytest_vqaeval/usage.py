@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ANSWER = "answer"
 """The kind of the requests that ask the samples' questions."""
+JUDGE = "judge"
+"""The kind of those that ask for a verdict on a reply."""
 _PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
@@ -24,7 +26,7 @@ class Usage:
     Attributes:
         replies: how many were asked for and came.
         reused: replies that came from a file: an earlier run's, or replayed ones.
-        retries: requests beyond the first of a sample, whether a reply came in the end or not.
+        retries: requests beyond the first of a sample (or for a verdict), whether a reply came in the end or not.
         tokens: sums of the counts that the server gave, by its names (`prompt_tokens`, `completion_tokens`, ...).
         latency_s: percentiles (`p50`, `p90`, `p99`) of the seconds that a reply took; empty where none was measured.
     """
@@ -44,15 +46,35 @@ def usage_of(results: Iterable[Result]) -> Usage:
     """What the replies to the samples cost."""
     results = list(results)
     asked = [result for result in results if not result.reused]
-    tokens: Counter[str] = Counter()
-    for result in asked:
-        tokens.update(result.usage)
-    latencies = [result.latency_s for result in asked if result.latency_s is not None]
-    percentiles = ((name, quantile(latencies, share)) for name, share in _PERCENTILES.items())
     return Usage(
         replies=sum(result.reply is not None for result in asked),
         reused=len(results) - len(asked),
         retries=sum(max(0, (result.attempts or 1) - 1) for result in asked),
-        tokens=dict(tokens),
-        latency_s={name: round(value, 4) for name, value in percentiles if value is not None},
+        tokens=_sums(result.usage for result in asked),
+        latency_s=_percentiles(result.latency_s for result in asked),
     )
+
+
+def judge_usage_of(results: Iterable[Result]) -> Usage:
+    """What the verdicts on them cost; the latency is that of a verdict, its repair included."""
+    opinions = [opinion for result in results for opinion in result.judge.get("judges", ())]
+    return Usage(
+        replies=sum(opinion.get("asked", 0) for opinion in opinions),
+        reused=sum(opinion.get("reused", 0) for opinion in opinions),
+        retries=sum(opinion.get("retries", 0) for opinion in opinions),
+        tokens=_sums(opinion.get("usage", {}) for opinion in opinions),
+        latency_s=_percentiles(opinion.get("latency_s") for opinion in opinions),
+    )
+
+
+def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
+
+
+def _percentiles(latencies: Iterable[float | None]) -> dict[str, float]:
+    known = [latency for latency in latencies if latency is not None]
+    values = ((name, quantile(known, share)) for name, share in _PERCENTILES.items())
+    return {name: round(value, 4) for name, value in values if value is not None}

@@ -23,17 +23,20 @@ class Opinion:
         verdict: None if there is none.
         problem: why there is none.
         replies: all that the judge replied, the unreadable ones too.
+        failed: how many times a request was sent that got no reply.
     """
 
     judge: str
     verdict: Verdict | None = None
     problem: str | None = None
     replies: tuple[Reply, ...] = ()
+    failed: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Basic types only; what does not apply is left out."""
+        """Basic types only; what does not apply is left out. What it took counts the replies of this run alone."""
+        asked = [reply for reply in self.replies if not reply.reused]
         usage: Counter[str] = Counter()
-        for reply in self.replies:
+        for reply in asked:
             usage.update(reply.usage)
         row = {
             "model": self.judge,
@@ -42,8 +45,10 @@ class Opinion:
             "reason": self.verdict and self.verdict.reason,
             "problem": self.problem,
             "replies": None if self.verdict else [reply.text for reply in self.replies] or None,
-            "received": len(self.replies) or None,
-            "reused": sum(reply.reused for reply in self.replies) or None,
+            "asked": len(asked) or None,
+            "reused": len(self.replies) - len(asked) or None,
+            "retries": sum(reply.attempts - 1 for reply in asked) + max(0, self.failed - 1) or None,
+            "latency_s": round(sum(reply.latency_s or 0 for reply in asked), 4) or None,
             "usage": dict(usage) or None,
         }
         return {key: value for key, value in row.items() if value is not None}
@@ -85,7 +90,7 @@ def _hear(
 ) -> Opinion:
     """What the judge says at once, or when it is asked to repair what can't be read."""
     replies: list[Reply] = []
-    problem = None
+    problem, failed = None, 0
     try:
         while len(replies) < 2 and (reply := ask(messages)) is not None:
             replies.append(reply)
@@ -95,5 +100,5 @@ def _hear(
                 problem = str(error)
             messages = prompt.repair(messages, reply.text)
     except ModelError as error:
-        problem = str(error)
-    return Opinion(judge, None, problem, tuple(replies))
+        problem, failed = str(error), error.attempts
+    return Opinion(judge, None, problem, tuple(replies), failed)

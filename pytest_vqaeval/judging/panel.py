@@ -33,14 +33,12 @@ class Judged:
     prompt: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The key `judge` of a result."""
+        """The key `judge` of a result; `value` is that of all judges, null where they gave none."""
         row: dict[str, Any] = {"rule": {"outcome": self.rule.outcome.value, "score": self.rule.value}}
+        if self.score is not self.rule:
+            row["value"] = self.score.value if self.score else None
         if self.opinions:
-            row |= {
-                "value": self.score.value if self.score else None,
-                "prompt": self.prompt,
-                "judges": [opinion.to_json() for opinion in self.opinions],
-            }
+            row |= {"prompt": self.prompt, "judges": [opinion.to_json() for opinion in self.opinions]}
         return row
 
 
@@ -56,6 +54,17 @@ class Panel:
     judges: tuple[str, ...]
     strategy: Strategy
     rule: JudgeRule
+
+    def to_json(self) -> dict[str, Any]:
+        """Who judges and how, for the reports."""
+        prompt = self.rule.prompt
+        return {
+            "strategy": self.strategy,
+            "models": list(self.judges),
+            "combine": self.rule.combine,
+            "images": self.rule.images,
+            "prompt": {"version": prompt.version, "sha256": prompt.sha256},
+        }
 
     def judge(
         self,
@@ -91,16 +100,15 @@ class Panel:
 
     def _score(self, rule: Score, value: float, opinions: Sequence[Opinion]) -> Score:
         """The rule's score as the judges see it; its metrics stay its own."""
-        details = {"by the rule": rule.outcome.value, **rule.details}
-        for opinion in opinions:
-            details[f"judge {opinion.judge}"] = _said(opinion)
         if self.rule.combine == "mean":
             outcome = Outcome.SCORED
         elif value == 1:
             outcome = Outcome.CORRECT
         else:  # why the rule found it wrong stays known
             outcome = rule.outcome if rule.outcome.counts_wrong else Outcome.WRONG
-        return replace(rule, outcome=outcome, value=value, guessed=False, details=details)
+        by_rule = {} if outcome is rule.outcome else {"by the rule": rule.outcome.value}
+        said = {f"judge {opinion.judge}": _said(opinion) for opinion in opinions}
+        return replace(rule, outcome=outcome, value=value, guessed=False, details={**by_rule, **rule.details, **said})
 
 
 def combined(opinions: Sequence[Opinion], combine: Combine) -> tuple[float | None, str | None]:

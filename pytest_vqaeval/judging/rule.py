@@ -51,6 +51,6 @@ def read_judge_rule(block: Block) -> JudgeRule:
         where=block.where("strategy"),
     )
     if rule.strategy == "llm_recall" and rule.combine == "mean":
-        raise block.error("strategy", "llm_recall needs right or wrong; the mean of verdicts or scores is neither: llm")
+        raise block.error("strategy", "llm_recall needs verdicts of right and wrong, not their mean: use llm")
     block.done()
     return rule

@@ -46,7 +46,7 @@ def read_verdict(text: str, form: Form) -> Verdict:
         raise Malformed("the judge's reply is empty" if answer is not None else "the judge's reply ends in a thought")
     found = list(_objects(answer or ""))
     if len(found) != 1:
-        raise Malformed(f"the judge's reply holds {'no' if not found else 'several'} JSON objects, not one")
+        raise Malformed(f"the judge's reply holds {'several JSON objects' if found else 'no JSON object'}")
     try:
         said = json.loads(found[0], object_pairs_hook=_without_twins)
     except (ValueError, RecursionError):

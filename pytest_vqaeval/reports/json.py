@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_vqaeval.errors import StoreError
 from pytest_vqaeval.gates import GateResult
+from pytest_vqaeval.judging.judgements import Judgements
 from pytest_vqaeval.results import BenchmarkReport, Named, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import write_whole
@@ -54,8 +55,13 @@ def _benchmark(report: BenchmarkReport) -> dict[str, Any]:
         "groups": {field: [_named(named) for named in values] for field, values in report.groups.items()},
         "metrics": report.overall.metrics(),
         "usage": {kind: asdict(usage) for kind, usage in report.usage.items()},
+        "judge": _judge(report, report.judged) if report.judged else None,
         "repeats": asdict(report.repeats) if report.repeats else None,
     }
+
+
+def _judge(report: BenchmarkReport, judged: Judgements) -> dict[str, Any]:
+    return {**report.about.judge, **asdict(judged), "rule": _tally(report.overall.by_rule())}
 
 
 def _named(named: Named) -> dict[str, Any]:

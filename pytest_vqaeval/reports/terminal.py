@@ -16,6 +16,8 @@ from tabulate import tabulate
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.repeats import Repeats
+from pytest_vqaeval.reports.cells import percent, tally_cells
+from pytest_vqaeval.reports.judge import judge_lines
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.usage import Usage
@@ -138,6 +140,8 @@ def benchmark_lines(reports: Sequence[BenchmarkReport]) -> list[str]:
     for report in reports:
         prefix = f"{one_line(report.model)}: " if len(reports) > 1 else ""
         lines += ["", *_counts(report, prefix)]
+        if report.judged:
+            lines += ["", *judge_lines(report, report.judged, prefix)]
     for name in reports[0].about.groups:
         lines += ["", *_group_table(name, [report.groups[name] for report in reports], reports)]
     return lines
@@ -150,10 +154,10 @@ def _main_table(reports: Sequence[BenchmarkReport]) -> list[str]:
         categories = _union(reports, "categories")
         rows += [[named.name, *_cells(reports, lambda r: r.categories, named.name)] for named in categories]
         rows.append(
-            ["all samples", *(cell for report in reports for cell in _tally_cells(report.overall, len(reports)))]
+            ["all samples", *(cell for report in reports for cell in tally_cells(report.overall, len(reports)))]
         )
     if len(first.categories) > 1:
-        means = [[_percent(report.macro)] for report in reports]
+        means = [[percent(report.macro)] for report in reports]
         padded = [["", *mean, ""] if len(reports) == 1 else mean for mean in means]
         rows.append(["mean of categories", *(cell for cells in padded for cell in cells)])
     return _table("subset", rows, reports)
@@ -164,7 +168,7 @@ def _group_table(field: str, groups: Sequence[Sequence[Named]], reports: Sequenc
     rows = []
     for name in names[:_MOST_VALUES]:
         found = [next((named.tally for named in group if named.name == name), Tally([])) for group in groups]
-        rows.append([name, *(cell for tally in found for cell in _tally_cells(tally, len(reports)))])
+        rows.append([name, *(cell for tally in found for cell in tally_cells(tally, len(reports)))])
     lines = _table(field, rows, reports)
     if len(names) > _MOST_VALUES:
         lines.append(f"and {len(names) - _MOST_VALUES:,} more values of {field} (all are in --vqa-json)")
@@ -181,25 +185,7 @@ def _union(reports: Sequence[BenchmarkReport], attribute: str) -> list[Named]:
 
 def _cells(reports: Sequence[BenchmarkReport], part: Any, name: str) -> list[str]:
     tallies = [next((n.tally for n in part(report) if n.name == name), Tally([])) for report in reports]
-    return [cell for tally in tallies for cell in _tally_cells(tally, len(reports))]
-
-
-def _tally_cells(tally: Tally, models: int) -> list[str]:
-    if models > 1:
-        return [f"{_percent(tally.headline)} of {tally.answered:,}" if tally.answered else "none answered"]
-    interval = tally.interval
-    between = f"{100 * interval.low:.1f} - {100 * interval.high:.1f}" if interval else ""
-    return [_answered(tally), _percent(tally.headline), between]
-
-
-def _answered(tally: Tally) -> str:
-    """`529 of 1,061` right; `(+ 3 missing)` where samples have no verdict."""
-    right = f"{tally.answered:,}" if tally.graded else f"{tally.counts[Outcome.CORRECT]:,} of {tally.answered:,}"
-    return f"{right} (+ {tally.missing:,} missing)" if tally.missing else right
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f} %"
+    return [cell for tally in tallies for cell in tally_cells(tally, len(reports))]
 
 
 def _table(name: str, rows: list[list[str]], reports: Sequence[BenchmarkReport]) -> list[str]:
@@ -235,7 +221,7 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
         lines.append("  no references: replies only")
     elif tally.missing:
         low, high = tally.bounds
-        incomplete = f"{_percent(low)} if all {tally.missing:,} missing are wrong, {_percent(high)} if right"
+        incomplete = f"{percent(low)} if all {tally.missing:,} missing are wrong, {percent(high)} if right"
         lines.append(f"  incomplete: {incomplete}")
     if report.collected > tally.samples:
         lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} {unit} were selected")
@@ -245,7 +231,7 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
     if report.repeats:
         lines += _repeats(report.repeats)
     for name, value in tally.metrics().items():
-        lines.append(f"  {name}: {_percent(value)} of {tally.answered:,}")
+        lines.append(f"  {name}: {percent(value)} of {tally.measured(name):,}")
     for kind, usage in report.usage.items():
         if usage:
             lines += _usage(kind, usage)
@@ -274,7 +260,7 @@ def _repeats(repeats: Repeats) -> Iterator[str]:
     with_all = "" if repeats.whole == repeats.samples else f" of which all {repeats.per_sample} repeats have a verdict"
     yield f"  unstable: {repeats.unstable:,} of {repeats.whole:,} samples{with_all}"
     if repeats.pass_at_k:
-        yield "  " + ", ".join(f"pass@{k} {_percent(share)}" for k, share in repeats.pass_at_k.items())
+        yield "  " + ", ".join(f"pass@{k} {percent(share)}" for k, share in repeats.pass_at_k.items())
 
 
 def rerun_command(config: pytest.Config, nodeid: str) -> str:

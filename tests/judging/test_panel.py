@@ -51,7 +51,7 @@ def ask(line: Script) -> Opinion:
         ([A], 1.0, None, 1),
         ([B], 0.0, None, 1),
         (["Right!", A], 1.0, None, 2),
-        (["Right!", "Right!!"], None, "the judge's reply holds no JSON objects, not one", 2),
+        (["Right!", "Right!!"], None, "the judge's reply holds no JSON object", 2),
         ([A + B, '{"verdict":"C"}'], None, "the judge's verdict is none of A, B", 2),
         (["", None], None, "HTTP 500", 2),
         ([None], None, "HTTP 500", 1),
