@@ -12,7 +12,8 @@ from pytest_vqaeval.formats.vlmevalkit import CATEGORY_COLUMNS
 from pytest_vqaeval.names import file_names
 from pytest_vqaeval.records import Record, read_records
 from pytest_vqaeval.samplerule import SampleRule
-from pytest_vqaeval.spec import DataSource, RecordFiles, ScoreRule, Spec
+from pytest_vqaeval.scorerule import ScoreRule
+from pytest_vqaeval.spec import DataSource, RecordFiles, Spec
 from pytest_vqaeval.templates import parse
 
 _ID_COLUMNS = ("id", "index", "qid")

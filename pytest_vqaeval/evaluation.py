@@ -20,10 +20,11 @@ from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, mod
 from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.results import NO_VALUE, About
 from pytest_vqaeval.sample import Sample
+from pytest_vqaeval.scorerule import TRIAL, parts_of
 from pytest_vqaeval.scoring import BUILT_IN
 from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
-from pytest_vqaeval.spec import TRIAL, Spec
+from pytest_vqaeval.spec import Spec
 from pytest_vqaeval.store import RunFolder, Selection
 
 if TYPE_CHECKING:
@@ -198,8 +199,9 @@ class Evaluation:
         """
         if spec.path not in self._ready:
             scorer = self.scorer(spec)
-            if spec.score.scorer not in self._own_names:
-                scorer(TRIAL, "A")
+            if self._own_names.isdisjoint(spec.score.scorers):
+                for part in parts_of(scorer):
+                    part(TRIAL, "A")
             self._ready.add(spec.path)
 
     def about(self, spec: Spec, subsets: Sequence[str], samples: Sequence[Sample]) -> None:
@@ -221,6 +223,7 @@ class Evaluation:
             groups=groups,
             fail_under=spec.fail_under,
             judge=self._judges_of(spec),
+            metrics=[[metric.name, metric.kind] for metric, _ in spec.metrics],
         )
         self._collected[spec.name] = samples
 

@@ -15,6 +15,7 @@ from typing import Any
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.cells import is_cell
 from pytest_vqaeval.sample import Sample
+from pytest_vqaeval.scorerule import parts_of
 from pytest_vqaeval.scoring.base import Scorer
 from pytest_vqaeval.spec import Spec
 
@@ -40,7 +41,7 @@ def fingerprint(
         "references": _hash([rule.format, rule.reference, rule.options, rule.answer]),
         "clusters": _set_hash([sample.subset, sample.id, sample.cluster] for sample in samples),
         "media": _hash([[name, _directory(name, archive_hash)] for name in sorted(set(_archives(spec)))]),
-        "scorer": _json({"scorer": spec.score.scorer, **_without_parser(spec.score.options)}),
+        "scorer": _json(spec.score.described),
         "parser": _parser(scorer),
         "prompt": _hash([spec.prompt, [rule.messages, rule.question]]),
     }
@@ -79,14 +80,10 @@ def _directory(name: str, archive_hash: Callable[[str], str]) -> str:
         return "absent"  # every sample says so itself
 
 
-def _without_parser(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if key != "parser"}
-
-
 def _parser(scorer: Scorer) -> str:
     """The parser that is in force: the option's, the spec's or the scorer's default; empty for scorers without one."""
-    parameter = inspect.signature(scorer).parameters.get("parser")
-    return "" if parameter is None or parameter.default is parameter.empty else str(parameter.default)
+    parameters = [inspect.signature(part).parameters.get("parser") for part in parts_of(scorer)]
+    return ",".join(str(one.default) for one in parameters if one is not None and one.default is not one.empty)
 
 
 def _set_hash(items: Iterable[Any]) -> str:

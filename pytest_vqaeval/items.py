@@ -164,6 +164,7 @@ def _blank(item: pytest.Item, sample: Sample, evaluation: Evaluation, **known: A
         category=sample.category,
         cluster=sample.cluster,
         fields=sample.fields(evaluation.abouts[sample.benchmark].groups),
+        units={name: list(unit) for name, unit in sample.units.items()},
         **{"outcome": Outcome.NOT_RUN, **known},
     )
 

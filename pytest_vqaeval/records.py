@@ -27,6 +27,7 @@ class Record:
         row: the fields; empty if there is a problem.
         file: the data file.
         number: the row's position, from 0.
+        before: how many rows the files before it have, where several files are one table.
         line: its (first) line in the file, from 1; 0 where rows have no lines of their own.
         problem: why the row can't be used.
     """
@@ -36,6 +37,12 @@ class Record:
     number: int
     line: int = 0
     problem: str = field(default="")
+    before: int = 0
+
+    @property
+    def row_number(self) -> int:
+        """The row's position in the table that all files are, from 0."""
+        return self.before + self.number
 
     @property
     def where(self) -> str:
@@ -147,6 +154,8 @@ def _read_json(file: Path) -> Iterator[_Row]:
     except _NotJSON as error:
         hint = "; a file with one object a line is named .jsonl" if "Extra data" in str(error) else ""
         raise DataError(f"{file}{f':{error.line}' if error.line else ''}: {error}{hint}") from None
+    if isinstance(rows, dict) and rows and all(isinstance(row, dict) for row in rows.values()):
+        rows = [{"key": key, **row} for key, row in rows.items()]  # records by id, as GQA has them
     if not isinstance(rows, list):
         raise DataError(f"{file}: is not a JSON array of records")
     return ((0, row, "") for row in rows)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from pytest_vqaeval.aggregates import Aggregate, Metric, aggregate
 from pytest_vqaeval.judging.judgements import Judgements, judgements_of
 from pytest_vqaeval.repeats import Repeats, repeats_of
 from pytest_vqaeval.scoring.base import Outcome
@@ -37,6 +38,7 @@ class Result:
         latency_s: seconds of the request that succeeded.
         attempts: requests that it took, or that failed.
         fields: the record's values of the grouping fields.
+        units: for each metric over several samples, the name of those that it belongs to and how many they are.
         error: why there is no reply or no verdict.
         where: the place of the record (`file:line`), with which the error may begin; only where there is an error.
         fatal: the error stopped the run.
@@ -65,6 +67,7 @@ class Result:
     attempts: int | None = None
     reused: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     error: str | None = None
     where: str | None = None
     fatal: bool = False
@@ -113,8 +116,14 @@ _RESULT_KEYS = frozenset(f.name for f in fields(Result))
 class Tally:
     """The counts, the score and its interval over a set of results."""
 
-    def __init__(self, results: Iterable[Result]) -> None:
-        self._results = list(results)
+    def __init__(self, results: Iterable[Result], metrics: Sequence[Metric] = ()) -> None:
+        """Count.
+
+        Args:
+            results: one row per sample and repeat.
+            metrics: the aggregate metrics that the benchmark has.
+        """
+        self._results, self._metrics = list(results), metrics
         self.counts = Counter(result.outcome for result in self._results)
         self.samples = len(self._results)
         self.guessed = sum(result.guessed for result in self._results)
@@ -207,7 +216,11 @@ class Tally:
 
     def by_rule(self) -> Tally:
         """The same samples as the rule alone has them."""
-        return Tally(result.by_rule() for result in self._results)
+        return Tally((result.by_rule() for result in self._results), self._metrics)
+
+    def aggregates(self) -> dict[str, Aggregate]:
+        """The benchmark's metrics over several samples, by name."""
+        return {metric.name: aggregate(metric, self._results) for metric in self._metrics}
 
     def errors(self) -> list[tuple[str, int]]:
         """The causes of errors with their counts, the most frequent first."""
@@ -224,6 +237,7 @@ class About:
         sizes: number of samples, as `collected`, of each part: a subset, a category, or `FIELD:VALUE`.
         fingerprint: what must be equal in a run that is compared with this one (see `fingerprint.py`).
         judge: who judges and how (`Panel.to_json`); empty where the rule alone scores.
+        metrics: name and kind of each aggregate metric.
     """
 
     name: str
@@ -237,6 +251,7 @@ class About:
     sizes: Mapping[str, int] = field(default_factory=dict)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -315,20 +330,24 @@ def summarize(abouts: Iterable[About], results: Iterable[Result]) -> Summary:
 
 
 def _report(about: About, model: str, rows: list[Result]) -> BenchmarkReport:
+    tally = partial(Tally, metrics=[Metric(name, kind) for name, kind in about.metrics])
     category_of = {row.subset: row.category for row in rows}
     subsets = [
-        Named(name, tally, category_of[name]) for name, tally in _tallies(rows, lambda row: row.subset, about.subsets)
+        Named(name, tally(part), category_of[name])
+        for name, part in _parts(rows, lambda row: row.subset, about.subsets)
     ]
     with_category = [row for row in rows if row.category is not None]
     categories = [
-        Named(name, tally) for name, tally in _tallies(with_category, lambda row: str(row.category), about.categories)
+        Named(name, tally(part))
+        for name, part in _parts(with_category, lambda row: str(row.category), about.categories)
     ]
     groups = {
-        name: [Named(value, tally) for value, tally in _tallies(rows, partial(_field, name))] for name in about.groups
+        name: [Named(value, tally(part)) for value, part in _parts(rows, partial(_field, name))]
+        for name in about.groups
     }
     usage = {ANSWER: usage_of(rows), JUDGE: judge_usage_of(rows)}
     return BenchmarkReport(
-        about, model, Tally(rows), categories, subsets, groups, repeats_of(rows), usage, judgements_of(rows)
+        about, model, tally(rows), categories, subsets, groups, repeats_of(rows), usage, judgements_of(rows)
     )
 
 
@@ -336,12 +355,12 @@ def _field(name: str, row: Result) -> str:
     return row.fields.get(name, NO_VALUE)
 
 
-def _tallies(
+def _parts(
     rows: Iterable[Result], key: Callable[[Result], str], order: Sequence[str] = ()
-) -> list[tuple[str, Tally]]:
+) -> list[tuple[str, list[Result]]]:
     parts: dict[str, list[Result]] = defaultdict(list)
     for row in rows:
         parts[key(row)].append(row)
     names = [name for name in order if name in parts]
     names += sorted(parts.keys() - set(names)) if not order else [name for name in parts if name not in names]
-    return [(name, Tally(parts[name])) for name in names]
+    return [(name, parts[name]) for name in names]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import ChainMap, Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
@@ -19,6 +19,7 @@ from pytest_vqaeval.question import Question
 from pytest_vqaeval.records import Record
 from pytest_vqaeval.samplerule import TEMPLATE
 from pytest_vqaeval.spec import DEFAULT_SUBSET, Spec
+from pytest_vqaeval.templates import lookup
 
 UNREADABLE = "unreadable"  # the subset of records of which no subset can be read
 
@@ -33,6 +34,7 @@ class Sample:
         marks: names of pytest marks that come from the data.
         problem: why it can't be asked; such a sample is an error.
         repeat: which asking of the same question it is, from 1.
+        units: for each metric over several samples, the name of those that it belongs to and how many they are.
     """
 
     spec: Spec
@@ -44,6 +46,7 @@ class Sample:
     marks: tuple[str, ...] = ()
     problem: str | None = None
     repeat: int = 1
+    units: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def benchmark(self) -> str:
@@ -63,7 +66,7 @@ class Sample:
     def fields(self, names: Sequence[str]) -> dict[str, str]:
         """The values of the grouping fields; those that the record lacks are left out."""
         row = self.record.row if self.record else {}
-        return {name: str(row[name]) for name in names if row.get(name) is not None}
+        return {name: str(value) for name in names if (value := lookup(row, name)) is not None}
 
     def question(self) -> Question:
         """Fill in prompt, messages and references.
@@ -81,7 +84,7 @@ class Sample:
 
 def _fields(record: Record) -> ChainMap[str, Any]:
     """What templates see: the record's fields, and `row`, its number, where no field has that name."""
-    return ChainMap({}, record.row, {"row": record.number})
+    return ChainMap({}, record.row, {"row": record.row_number})
 
 
 def _question(spec: Spec, record: Record) -> Question:
@@ -128,7 +131,7 @@ def build_samples(spec: Spec, records: Sequence[tuple[str | None, Record]]) -> I
         if key in first:
             sample = _broken(sample, f"{record.where}: id {sample.id!r} is also that of {first[key]}", record)
         elif (node_name(sample.subset), sample.node) in nodes:  # they differ only in what a node id can't hold
-            sample = replace(sample, node=f"{sample.node}-row{record.number}")
+            sample = replace(sample, node=f"{sample.node}-row{record.row_number}")
         first.setdefault((sample.subset, sample.id), record.where)
         nodes.add((node_name(sample.subset), sample.node))
         yield sample
@@ -155,14 +158,14 @@ def _lacking_reference(spec: Spec, records: Sequence[Record]) -> dict[int, str]:
 
 def _has_reference(record: Record, field: str) -> bool:
     try:
-        return bool(alternatives(record.row.get(field), field))
+        return bool(alternatives(lookup(record.row, field), field))
     except DataError:
         return True  # what is wrong with it is said when the question is asked
 
 
 def _sample(spec: Spec, file_subset: str | None, record: Record) -> Sample:
     rule, row, fields = spec.sample, record.row, _fields(record)
-    row_id = f"row{record.number}"
+    row_id = f"row{record.row_number}"
     if record.problem:
         subset = file_subset or (DEFAULT_SUBSET if rule.subset is None else UNREADABLE)
         return Sample(spec, record, subset, row_id, row_id, row_id, problem=f"{record.where}: {record.problem}")
@@ -183,8 +186,34 @@ def _sample(spec: Spec, file_subset: str | None, record: Record) -> Sample:
 
 
 def _broken(sample: Sample, problem: str, record: Record) -> Sample:
-    name = f"{sample.id}-row{record.number}"
+    name = f"{sample.id}-row{record.row_number}"
     return replace(sample, id=name, node=node_name(name), problem=problem)
+
+
+def with_units(spec: Spec, samples: list[Sample]) -> list[Sample]:
+    """The samples of a benchmark, each with its unit for every aggregate metric that has units."""
+    rules = {metric.name: by for metric, by in spec.metrics if by}
+    if not rules:
+        return samples
+    keys: list[dict[str, str]] = []
+    sizes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    made = []
+    for sample in samples:
+        if sample.record and not sample.problem:
+            try:
+                of_sample = {name: by.render(_fields(sample.record)) for name, by in rules.items()}
+            except DataError as error:
+                of_sample, sample = {}, replace(sample, problem=f"{sample.where}: {error}")
+        else:
+            of_sample = {}
+        for name, key in of_sample.items():
+            sizes[name][key] += 1
+        keys.append(of_sample)
+        made.append(sample)
+    return [
+        replace(sample, units={name: (key, sizes[name][key]) for name, key in of_sample.items()})
+        for sample, of_sample in zip(made, keys, strict=True)
+    ]
 
 
 def repeated(samples: Sequence[Sample], count: int) -> list[Sample]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pytest_vqaeval.formats.choice import ANSWERS
 from pytest_vqaeval.formats.parts import KINDS
 from pytest_vqaeval.formats.recognise import FORMATS
-from pytest_vqaeval.templates import Template, nearest, parse
+from pytest_vqaeval.templates import Switch, Template, nearest, parse
 from pytest_vqaeval.yamlblock import Block
 
 TEMPLATE = "template"
@@ -16,10 +16,16 @@ _CHOICES = ("vmcq", "vlmevalkit_choice")  # formats whose answer names an option
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a message: `kind` is text, image, video or audio."""
+    """A part of a message.
+
+    Attributes:
+        kind: text, image, video, audio, or interleaved: a text in which `<image 1>` stands for a picture.
+        several: the field may hold a list of media, or none.
+    """
 
     kind: str
     template: Template
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,10 +38,17 @@ class MessageTemplate:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a choice question: a template for each, or the field that holds a list of them."""
+    """The options of a choice question: a template for each, a field that holds a list, or lines of a text.
+
+    Attributes:
+        lines: the text in which they are lines `A. text`.
+        optional: a question may have none; it is an open one then.
+    """
 
     templates: tuple[Template, ...] = ()
     field: str | None = None
+    lines: Template | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,12 +62,12 @@ class SampleRule:
 
     id: Template = parse("{row}")  # noqa: RUF009 - a template never changes
     format: str = TEMPLATE
-    subset: Template | None = None
+    subset: Template | Switch | None = None
     cluster: Template | None = None
     answer: str = ANSWERS[0]
     messages: tuple[MessageTemplate, ...] = ()
     question: Template | None = None
-    reference: Template | None = None
+    reference: Template | Switch | None = None
     options: Options | None = None
 
     def uses(self, field: str) -> bool:
@@ -81,8 +94,8 @@ def _read_template(block: Block) -> SampleRule:
         id=block.template("id", required=True),
         messages=tuple(_message(message) for message in block.blocks("messages")),
         question=block.template("question", "{question}"),
-        reference=block.optional_template("reference"),
-        subset=block.optional_template("subset"),
+        reference=block.switch("reference"),
+        subset=block.switch("subset"),
         cluster=block.optional_template("cluster"),
         options=options,
         answer=_one_of(block, "answer", ANSWERS) if options else ANSWERS[0],
@@ -93,7 +106,7 @@ def _read_columns(block: Block, format: str) -> SampleRule:
     return SampleRule(
         id=block.template("id", "{row}"),
         format=format,
-        subset=block.optional_template("subset"),
+        subset=block.switch("subset"),
         cluster=block.optional_template("cluster"),
         answer=_one_of(block, "answer", ANSWERS) if format in _CHOICES else ANSWERS[0],
     )
@@ -112,7 +125,10 @@ def _options(block: Block) -> Options | None:
     if not block.is_map("options"):
         return Options(block.templates("options"))
     inner = block.block("options")
-    options = Options(field=inner.text("field", required=True))
+    lines = inner.optional_template("lines")
+    options = Options(
+        field=None if lines else inner.text("field", required=True), lines=lines, optional=inner.flag("optional")
+    )
     inner.done()
     return options
 
@@ -123,18 +139,25 @@ def _message(block: Block) -> MessageTemplate:
         raise block.error("role", f"unknown role {role!r}; there are system, user, assistant")
     if not block.is_list("content"):
         return MessageTemplate(role, (Part("text", block.template("content", required=True)),))
-    parts = tuple(_part(part) for part in block.blocks("content"))
+    parts = tuple(part for content in block.blocks("content") for part in _parts(content))
     block.done()
     return MessageTemplate(role, parts)
 
 
-_PART_KINDS = ("text", *KINDS)
+INTERLEAVED = "interleaved"
+_SEVERAL = {"images": "image"}
+_PART_KINDS = ("text", *KINDS, *_SEVERAL, INTERLEAVED)
 
 
-def _part(block: Block) -> Part:
+def _parts(block: Block) -> tuple[Part, ...]:
+    """The parts of one entry: `images` is as many as it lists."""
     kinds = [kind for kind in _PART_KINDS if block.has(kind)]
-    part = Part(kinds[0], block.template(kinds[0])) if len(kinds) == 1 else None
+    parts: tuple[Part, ...] = ()
+    if len(kinds) == 1 and kinds[0] in _SEVERAL:
+        parts = tuple(Part(_SEVERAL[kinds[0]], template, several=True) for template in block.templates(kinds[0]))
+    elif len(kinds) == 1:
+        parts = (Part(kinds[0], block.template(kinds[0])),)
     block.done(also=_PART_KINDS)
-    if part is None:
+    if not parts:
         raise block.error("", f"a content part is one of {', '.join(_PART_KINDS)}")
-    return part
+    return parts

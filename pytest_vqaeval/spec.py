@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval.errors import MissingExtra, SpecError
+from pytest_vqaeval.aggregates import ALL_RIGHT, KINDS, Metric
 from pytest_vqaeval.gates import FailUnder
 from pytest_vqaeval.judging.rule import JudgeRule, read_judge_rule
 from pytest_vqaeval.names import file_names, is_pattern
-from pytest_vqaeval.prompts import Prompt, read_prompt
-from pytest_vqaeval.question import Question
 from pytest_vqaeval.samplerule import SampleRule, read_sample_rule
-from pytest_vqaeval.scoring import with_correct_from
-from pytest_vqaeval.scoring.base import Scorer
-from pytest_vqaeval.templates import nearest
+from pytest_vqaeval.scorerule import ScoreRule, ScoreSwitch, read_score_rule
+from pytest_vqaeval.templates import Switch, Template, lookup, nearest
 from pytest_vqaeval.yamlblock import Block, load
 
 SUFFIX = ".vqa.yaml"
@@ -59,73 +55,6 @@ class RecordFiles:
 
 
 @dataclass(frozen=True)
-class ScoreRule:
-    """How replies are scored.
-
-    Attributes:
-        scorer: its name.
-        options: its options.
-        where: where the spec names it, for errors.
-        correct_from: from which value on an answer of a graded scorer counts as correct, 0 to 1; None: values stay.
-    """
-
-    scorer: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    where: str = ""
-    correct_from: float | None = None
-
-    def bind(self, scorers: Mapping[str, Any], parser: str | None = None) -> Scorer:
-        """The scorer as a function of question and text.
-
-        Args:
-            scorers: all scorers by name.
-            parser: goes before the spec's own option `parser`, where the scorer has one.
-
-        Raises:
-            SpecError: no such scorer, or an option that it does not have or take.
-        """
-        if self.scorer not in scorers:
-            known = ", ".join(sorted(scorers))
-            raise SpecError(
-                f"{self.where}: unknown scorer {self.scorer!r}{nearest(self.scorer, scorers)}; there are {known}"
-            )
-        function = scorers[self.scorer]
-        takes = inspect.signature(function).parameters
-        options = {name: p for name, p in takes.items() if p.kind is p.KEYWORD_ONLY}
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in takes.values())
-        for key in self.options:
-            if key not in options and not open_ended:
-                has = f"; it takes {', '.join(options)}" if options else "; it takes none"
-                raise SpecError(f"{self.where}: {self.scorer} has no option {key!r}{nearest(key, options)}{has}")
-        given = {**self.options, "parser": parser} if parser and "parser" in options else self.options
-        bound: Scorer = partial(function, **{key: _frozen(value) for key, value in given.items()})
-        if self.correct_from is not None:
-            bound = with_correct_from(bound, self.scorer, self.correct_from)
-        if getattr(function, "__module__", "").startswith("pytest_vqaeval.") and (
-            given or self.correct_from is not None
-        ):
-            self._try(bound)
-        return bound
-
-    def _try(self, scorer: Scorer) -> None:
-        """A wrong option value shows at once, not in every sample."""
-        try:
-            scorer(TRIAL, "A")
-        except (ValueError, TypeError) as error:
-            raise SpecError(f"{self.where}: {self.scorer}: {error}") from None
-        except MissingExtra:
-            pass  # no mistake of the spec: said when the first sample runs
-
-
-TRIAL = Question("", [], ("A",) * 10, ("x", "y"))
-"""A question that every scorer of the package can score, to see whether it is ready."""
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-@dataclass(frozen=True)
 class Spec:
     """A benchmark: a named set of samples with a prompt and a scorer."""
 
@@ -135,8 +64,8 @@ class Spec:
     data: DataSource
     records: RecordFiles
     sample: SampleRule
-    prompt: Prompt | None
-    score: ScoreRule
+    prompt: Template | Switch | None
+    score: ScoreRule | ScoreSwitch
     description: str = ""
     license: str = ""
     links: Mapping[str, str] = field(default_factory=dict)
@@ -147,6 +76,8 @@ class Spec:
     media_roots: tuple[Path, ...] = ()
     fail_under: float | None = None
     judge: JudgeRule = field(default_factory=JudgeRule)
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    metrics: tuple[tuple[Metric, Template | None], ...] = ()  # each with what tells its units apart
 
     @property
     def subsets(self) -> tuple[str, ...]:
@@ -156,6 +87,14 @@ class Spec:
         if not listed and self.sample.subset is None:
             listed = list(self.records.names)
         return tuple(listed)
+
+    def problem_with(self, row: Mapping[str, Any]) -> str | None:
+        """Why `where` does not say of a row whether it belongs to the benchmark: it lacks the field."""
+        return next((f"field {name!r} is missing (where)" for name in self.where if lookup(row, name) is None), None)
+
+    def keeps(self, row: Mapping[str, Any]) -> bool:
+        """The row belongs to the benchmark, as far as `where` says."""
+        return all(str(lookup(row, name)) in values for name, values in self.where.items())
 
     def category_of(self, subset: str) -> str | None:
         """The category that holds a subset."""
@@ -203,11 +142,13 @@ def _spec(path: Path, block: Block) -> Spec:
         data=_data(block.block("data")),
         records=_records(block),
         sample=read_sample_rule(block.block("sample", required=True)),
-        prompt=read_prompt(block),
+        prompt=block.switch("prompt"),
         categories={key: tuple(values) for key, values in block.texts_map("categories").items()},
         groups=block.texts("groups"),
         marks=block.texts("marks"),
-        score=_score(block.block("score", required=True)),
+        score=read_score_rule(block.block("score", required=True)),
+        where=block.texts_map("where"),
+        metrics=_metrics(block),
         media_roots=tuple(path.parent.absolute() / Path(root).expanduser() for root in block.texts("media_roots")),
         fail_under=_fail_under(block),
         judge=read_judge_rule(block.block("judge")),
@@ -245,10 +186,24 @@ def _check_prompt(block: Block, spec: Spec) -> None:
         raise block.error("sample", "a message uses {prompt}, but the spec has no prompt")
 
 
-def _score(block: Block) -> ScoreRule:
-    scorer = block.text("scorer", required=True)
-    correct_from = block.number("correct_from", low=0, high=1) if block.has("correct_from") else None
-    return ScoreRule(scorer, block.rest(), block.where("scorer"), correct_from)
+def _metrics(block: Block) -> tuple[tuple[Metric, Template | None], ...]:
+    """The `metrics:` block: kinds of aggregate metrics, and mappings with `all_right_by` and perhaps `name`."""
+    found: list[tuple[Metric, Template | None]] = []
+    for item in block.texts_or_blocks("metrics"):
+        if isinstance(item, str):
+            if item not in KINDS or item == ALL_RIGHT:
+                known = [kind for kind in KINDS if kind != ALL_RIGHT]
+                hint = f"{nearest(item, tuple(known))}; there are {', '.join(known)}, and {ALL_RIGHT}: FIELD"
+                raise block.error("metrics", f"unknown metric {item!r}{hint}")
+            found.append((Metric(item, item), None))
+            continue
+        by, written = item.by(ALL_RIGHT)
+        found.append((Metric(item.text("name", f"all right by {written}"), ALL_RIGHT), by))
+        item.done()
+    names = [metric.name for metric, _ in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise block.error("metrics", f"{twice} is given twice")
+    return tuple(found)
 
 
 def _fail_under(block: Block) -> float | None:

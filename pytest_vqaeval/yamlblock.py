@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from pytest_vqaeval.errors import SpecError
-from pytest_vqaeval.templates import Template, nearest, parse
+from pytest_vqaeval.templates import ELSE, Switch, Template, nearest, parse
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -126,6 +126,23 @@ class Block:
         """A text with fields in it; None where it is absent."""
         return self.template(key) if self.has(key) else None
 
+    def switch(self, key: str) -> Template | Switch | None:
+        """A text with fields in it, or one for each value of another (`by`); None where it is absent."""
+        if not self.has(key) or not self.is_map(key):
+            return self.optional_template(key)
+        inner = self.block(key)
+        by, written = inner.by()
+        cases = {name: inner.template(name) for name in inner.names() if name not in ("by", ELSE)}
+        other = inner.optional_template(ELSE)
+        if not cases:
+            raise self.error(key, f"has no text for any value of {written}")
+        return Switch(by, cases, other, written)
+
+    def by(self, key: str = "by") -> tuple[Template, str]:
+        """What tells cases apart: a field, or a text with fields in it; parsed, and as it is written."""
+        text = self.text(key, required=True)
+        return self._template(key, text if "{" in text else f"{{{text}}}"), text
+
     def templates(self, key: str) -> tuple[Template, ...]:
         """A list of texts with fields in them."""
         return tuple(self._template(key, text) for text in self.texts(key))
@@ -153,6 +170,13 @@ class Block:
         if not low <= value <= high:  # also true for NaN
             raise self.error(key, f"{text!r} is not a number from {low:g} to {high:g}")
         return value
+
+    def flag(self, key: str) -> bool:
+        """`true` or `false`; false where it is absent."""
+        text = self.text(key, "false")
+        if text not in ("true", "false"):
+            raise self.error(key, f"{text!r} is not true or false")
+        return text == "true"
 
     def text_map(self, key: str) -> dict[str, str]:
         """A mapping of texts to texts."""
@@ -182,6 +206,21 @@ class Block:
             raise self.error(key, "is not a list of mappings")
         path = self._nodes[key][0]
         return [Block(path, item, f"{self._key(key)}[{i}]") for i, item in enumerate(node.value)]
+
+    def texts_or_blocks(self, key: str) -> list[str | Block]:
+        """A list of texts and mappings; empty where it is absent."""
+        node = self._node(key)
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(key, "is not a list")
+        path = self._nodes[key][0]
+        return [
+            Block(path, item, f"{self._key(key)}[{i}]")
+            if isinstance(item, yaml.MappingNode)
+            else self._scalar(key, item)
+            for i, item in enumerate(node.value)
+        ]
 
     def rest(self) -> dict[str, Any]:
         """All keys not asked for yet, as YAML's plain values."""

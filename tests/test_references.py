@@ -11,9 +11,9 @@ from pytest_vqaeval.gates import FailUnder, Verdict, judge
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.results import About, Result, summarize
+from pytest_vqaeval.scorerule import ScoreRule
 from pytest_vqaeval.scoring import BUILT_IN, score_reply
 from pytest_vqaeval.scoring.base import Outcome, Score
-from pytest_vqaeval.spec import ScoreRule
 from pytest_vqaeval.testing import ModelServer
 from tests.conftest import Run, counts_of, summary_of
 

@@ -19,6 +19,8 @@ STEP_BY_STEP = parse(
 )
 """EvalScope's template for multiple choice with reasoning."""
 
+_FORMS = {"choices": "{}) {}", "choices_dot": "{}. {}", "choices_round": "({}) {}"}
+
 ANSWERS = ("label", "index", "text")
 """How a record may say which option is right."""
 
@@ -42,10 +44,16 @@ def build_choice(row: Mapping[str, Any], prompt: Template = STEP_BY_STEP, answer
 
 
 def choice_fields(options: Sequence[str]) -> dict[str, str]:
-    """What prompts may use: `letters` (`A,B,C`) and `choices` (a line `A) …` for each option)."""
+    """What prompts may use: `letters` (`A,B,C`), and a line for each option.
+
+    The lines are `choices` (`A) text`), `choices_dot` (`A. text`) and `choices_round` (`(A) text`).
+    """
     names = labels(len(options))
-    lines = [f"{name}) {option}" for name, option in zip(names, options, strict=True)]
-    return {"letters": ",".join(names), "choices": "\n".join(lines)}
+    lines = {
+        field: "\n".join(form.format(name, option) for name, option in zip(names, options, strict=True))
+        for field, form in _FORMS.items()
+    }
+    return {"letters": ",".join(names), **lines}
 
 
 def read_options(value: Any, name: str) -> tuple[str, ...]:

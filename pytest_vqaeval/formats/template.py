@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Mapping
+from string import ascii_uppercase
 from typing import Any
 
-from pytest_vqaeval.formats.cells import alternatives, is_absent
+from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.formats.cells import alternatives, is_absent, is_cell
 from pytest_vqaeval.formats.choice import choice_fields, read_options, right_labels
 from pytest_vqaeval.formats.parts import Part as MessagePart
 from pytest_vqaeval.formats.parts import media_part, text_part
-from pytest_vqaeval.prompts import Prompt
+from pytest_vqaeval.formats.placeholders import fill, referenced_media
 from pytest_vqaeval.question import Message, Question
-from pytest_vqaeval.samplerule import Options, Part, SampleRule
-from pytest_vqaeval.templates import Template
+from pytest_vqaeval.samplerule import INTERLEAVED, Options, Part, SampleRule
+from pytest_vqaeval.templates import Switch, Template, lookup
+
+_OPTION = re.compile(r"^[ \t]*\(?([A-Z])[.):][ \t]+(\S.*)$", re.MULTILINE)
 
 
-def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Prompt | None) -> Question:
+def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Template | Switch | None) -> Question:
     """Fill in prompt, messages, options and references.
 
     Raises:
@@ -25,9 +30,10 @@ def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Prompt |
     options = _options(fields, rule.options) if rule.options else ()
     seen: ChainMap[str, Any] = ChainMap(choice_fields(options) if options else {}, dict(fields))
     if prompt:
-        seen = seen.new_child({"prompt": prompt.template(seen).render(seen)})
+        seen = seen.new_child({"prompt": prompt.render(seen)})
     messages: list[Message] = [
-        {"role": message.role, "content": [_part(part, seen) for part in message.parts]} for message in rule.messages
+        {"role": message.role, "content": [made for part in message.parts for made in _parts(part, seen)]}
+        for message in rule.messages
     ]
     references = _references(seen, rule.reference) if rule.reference else ()
     if options:
@@ -37,31 +43,63 @@ def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Prompt |
 
 
 def _options(fields: Mapping[str, Any], options: Options) -> tuple[str, ...]:
+    if options.lines:
+        found = _lines_of_options(options.lines.render(fields))
+        if not found and not options.optional:
+            raise DataError("there are no options in it: lines such as 'A. text'")
+        return found
     if options.field:
-        return read_options(fields.get(options.field), options.field)
+        value = lookup(fields, options.field)
+        if options.optional and (is_absent(value) or value in ([], "[]")):
+            return ()
+        return read_options(value, options.field)
     return tuple(template.render(fields) for template in options.templates)
 
 
-def _part(part: Part, fields: Mapping[str, Any]) -> MessagePart:
+def _lines_of_options(text: str) -> tuple[str, ...]:
+    """The options in a question: lines `A. text`, `B. text` ... or with `)` or `:` after the label."""
+    found: list[str] = []
+    for label, option in _OPTION.findall(text):
+        if label == ascii_uppercase[len(found)]:
+            found.append(option.strip())
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _parts(part: Part, fields: Mapping[str, Any]) -> list[MessagePart]:
     if part.kind == "text":
-        return text_part(part.template.render(fields))
+        return [text_part(part.template.render(fields))]
+    if part.kind == INTERLEAVED:
+        text = part.template.render(fields)
+        return fill(text, referenced_media(fields, [text]))
     name = only_field(part.template)
-    if name and not isinstance(fields.get(name), str | int | float | None):
-        return media_part(part.kind, fields[name], name)  # the field holds the medium itself
-    return media_part(part.kind, part.template.render(fields), ", ".join(part.template.fields) or part.kind)
+    value = lookup(fields, name) if name else None
+    if part.several and name:
+        return [media_part(part.kind, item, name) for item in _items(value)]
+    if name and not isinstance(value, str | int | float | None):
+        return [media_part(part.kind, value, name)]  # the field holds the medium itself
+    return [media_part(part.kind, part.template.render(fields), ", ".join(part.template.fields) or part.kind)]
 
 
-def _references(fields: Mapping[str, Any], template: Template) -> tuple[str, ...]:
+def _items(value: Any) -> list[Any]:
+    """The media of a field that may hold none, one or a list."""
+    value = value.load() if is_cell(value) else value
+    items = value if isinstance(value, list | tuple) else [value]
+    return [item for item in items if not is_absent(item)]
+
+
+def _references(fields: Mapping[str, Any], template: Template | Switch) -> tuple[str, ...]:
     """One reference, or several where the only field of the template is a list; none where it is null or empty."""
+    template = template.template(fields)
     name = only_field(template)
-    if name is None or name not in fields:
+    value = lookup(fields, name) if name else None
+    if name is None or (value is None and name not in fields):
         return (template.render(fields),)
-    if is_absent(fields[name]):
+    if is_absent(value):
         return ()
-    return tuple(template.render({name: value}) for value in alternatives(fields[name], name))
+    return tuple(template.render({name: text}) for text in alternatives(value, name))
 
 
-def only_field(template: Template | None) -> str | None:
+def only_field(template: Template | Switch | None) -> str | None:
     """The field of a template that is one field and nothing else."""
-    only = template.parts[0] if template and len(template.parts) == 1 else None
+    only = template.parts[0] if isinstance(template, Template) and len(template.parts) == 1 else None
     return only[0] if isinstance(only, tuple) else None

@@ -70,6 +70,7 @@ def _named(named: Named) -> dict[str, Any]:
 
 def _tally(tally: Tally) -> dict[str, Any]:
     interval = tally.interval
+    aggregates = {name: of._asdict() for name, of in tally.aggregates().items()}
     return {
         "samples": tally.samples,
         "answered": tally.answered,
@@ -80,4 +81,5 @@ def _tally(tally: Tally) -> dict[str, Any]:
         "ci": [interval.low, interval.high] if interval else None,
         "clusters": interval.clusters if interval else None,
         "effective_n": interval.effective_n if interval else None,
+        **({"aggregates": aggregates} if aggregates else {}),
     }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
+from pytest_vqaeval.aggregates import Aggregate
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.repeats import Repeats
@@ -140,6 +141,7 @@ def benchmark_lines(reports: Sequence[BenchmarkReport]) -> list[str]:
     for report in reports:
         prefix = f"{one_line(report.model)}: " if len(reports) > 1 else ""
         lines += ["", *_counts(report, prefix)]
+        lines += _aggregate_table(report, prefix)
         if report.judged:
             lines += ["", *judge_lines(report, report.judged, prefix)]
     for name in reports[0].about.groups:
@@ -161,6 +163,25 @@ def _main_table(reports: Sequence[BenchmarkReport]) -> list[str]:
         padded = [["", *mean, ""] if len(reports) == 1 else mean for mean in means]
         rows.append(["mean of categories", *(cell for cells in padded for cell in cells)])
     return _table("subset", rows, reports)
+
+
+def _aggregate_table(report: BenchmarkReport, prefix: str) -> list[str]:
+    """The metrics over several samples for each subset and category, each with what it is a share of."""
+    parts = [*report.subsets, *report.categories]
+    if not report.about.metrics or len(parts) < 2:
+        return []
+    header = [prefix.rstrip(": ") or "subset", *(name for name, _ in report.about.metrics)]
+    rows = [
+        [one_line(named.name)[:24], *(_aggregate_cell(of) for of in named.tally.aggregates().values())]
+        for named in parts
+    ]
+    align = ["left", *["right"] * (len(header) - 1)]
+    return ["", *tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align).split("\n")]
+
+
+def _aggregate_cell(of: Aggregate) -> str:
+    """`85.7 % (14)`: of 14; `+` where some are missing."""
+    return f"{'-' if of.value is None else f'{100 * of.value:.1f} %'} ({of.of:,}{'+' if of.missing else ''})"
 
 
 def _group_table(field: str, groups: Sequence[Sequence[Named]], reports: Sequence[BenchmarkReport]) -> list[str]:
@@ -232,6 +253,9 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
         lines += _repeats(report.repeats)
     for name, value in tally.metrics().items():
         lines.append(f"  {name}: {percent(value)} of {tally.measured(name):,}")
+    for name, whole in tally.aggregates().items():
+        missing = f" (+ {whole.missing:,} missing)" if whole.missing else ""
+        lines.append(f"  {name}: {percent(whole.value)} of {whole.of:,} {whole.counted}{missing}")
     for kind, usage in report.usage.items():
         if usage:
             lines += _usage(kind, usage)

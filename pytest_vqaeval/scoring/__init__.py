@@ -27,6 +27,9 @@ class _BuiltIn(Mapping[str, Callable[..., Score]]):
         "anls": "anls",
         "numeric": "numeric",
         "vqa_accuracy": "vqa_accuracy",
+        "yes_no": "yes_no",
+        "relaxed_accuracy": "relaxed_accuracy",
+        "open_answer": "open_answer",
     }
 
     def __getitem__(self, name: str) -> Callable[..., Score]:

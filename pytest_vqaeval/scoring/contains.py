@@ -16,7 +16,12 @@ _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 
 
 def contains(
-    question: Question, text: str, *, answer: AnswerRule = "marker", normalize: Sequence[str] = WORDS
+    question: Question,
+    text: str,
+    *,
+    answer: AnswerRule = "marker",
+    normalize: Sequence[str] = WORDS,
+    within_words: bool = False,
 ) -> Score:
     """Right if the normal form of a reference stands in that of the answer, as whole words.
 
@@ -28,16 +33,21 @@ def contains(
         text: the reply without its reasoning.
         answer: `marker` (the last `ANSWER:` line, else the whole reply) or `whole`.
         normalize: the names of the normalisation steps, in order.
+        within_words: it may also stand inside a word (OCRBench: Liu et al., 2024, section 3.3).
 
     Raises:
         NoReference: the question has none.
-        ValueError: an unknown `answer` rule or normalisation step.
+        ValueError: an unknown `answer` rule or normalisation step, or a `within_words` that is not true or false.
     """
+    if not isinstance(within_words, bool):
+        raise ValueError(f"within_words must be true or false, not {within_words!r}")
     normal_form = normalizer(tuple(normalize))
     read = read_answer(text, answer)
     form = normal_form(read.text)
     wanted = [normal_form(reference) for reference in question.wanted()]
-    found = [words for words in wanted if words and _whole_words(words).search(form)]
+    found = [
+        words for words in wanted if words and words in form and (within_words or _whole_words(words).search(form))
+    ]
     details = {"normal form": form, "found" if found else "not found": " | ".join(found or wanted)}
     return verdict(bool(found), read.text, explicit=read.explicit, details=details)
 

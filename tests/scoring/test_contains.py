@@ -56,3 +56,11 @@ def test_normalize_is_an_option() -> None:
     assert contains(question("C++ (new)"), "in C++ (new)!", normalize=()).outcome is Outcome.CORRECT
     with pytest.raises(ValueError, match="did you mean 'lowercase'"):
         contains(question("CT"), "ct", normalize=("lower_case",))
+
+
+def test_within_words_as_ocrbench_counts() -> None:
+    river = question("RIVER")
+    assert contains(river, "riverside").outcome is Outcome.WRONG
+    assert contains(river, "riverside", within_words=True).outcome is Outcome.CORRECT
+    with pytest.raises(ValueError, match="within_words must be true or false"):
+        contains(river, "river", within_words=1)  # type: ignore[arg-type]
