@@ -13,6 +13,7 @@ from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.asking import Asked, Asker
 from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.fingerprint import fingerprint
+from pytest_vqaeval.gates.written import rule_to_json
 from pytest_vqaeval.hub import find_data
 from pytest_vqaeval.judging.panel import Judged, Panel
 from pytest_vqaeval.media import MediaCache, Reader
@@ -124,7 +125,11 @@ class Evaluation:
         samples = self._collected[about.name]
         spec = samples[0].spec
         sizes = {part: n * self.settings.repeats for part, n in _sizes(samples, about.groups).items()}
-        facts = fingerprint(spec, samples, self.scorer(spec), lambda name: self.archive(spec).fingerprint(name))
+        try:
+            panel = self.panel(spec)
+        except FatalError:
+            panel = None  # the first sample says it
+        facts = fingerprint(spec, samples, self.scorer(spec), lambda name: self.archive(spec).fingerprint(name), panel)
         return replace(about, sizes=sizes, fingerprint=facts)
 
     def model(self, label: str) -> Model:
@@ -221,9 +226,9 @@ class Evaluation:
             subsets=subsets,
             categories=tuple(spec.categories),
             groups=groups,
-            fail_under=spec.fail_under,
             judge=self._judges_of(spec),
             metrics=[[metric.name, metric.kind] for metric, _ in spec.metrics],
+            gates=[rule_to_json(rule) for rule in spec.gates],
         )
         self._collected[spec.name] = samples
 

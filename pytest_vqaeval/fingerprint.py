@@ -10,7 +10,7 @@ import inspect
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.cells import is_cell
@@ -19,13 +19,23 @@ from pytest_vqaeval.scorerule import parts_of
 from pytest_vqaeval.scoring.base import Scorer
 from pytest_vqaeval.spec import Spec
 
-MUST_BE_EQUAL = ("records", "references", "clusters", "media", "scorer", "parser")
+if TYPE_CHECKING:
+    from pytest_vqaeval.judging.panel import Panel
+    from pytest_vqaeval.sample import Sample
+    from pytest_vqaeval.scoring.base import Scorer
+    from pytest_vqaeval.spec import ScoreRule, Spec
+
+MUST_BE_EQUAL = ("records", "references", "clusters", "media", "scorer", "parser", "judge")
 _DIGITS = 16  # of a hash: enough to tell data apart, short enough for a file in a repository
 _LONG = 4096  # characters; a longer text is an embedded picture, known by length and CRC-32
 
 
 def fingerprint(
-    spec: Spec, samples: Sequence[Sample], scorer: Scorer, archive_hash: Callable[[str], str]
+    spec: Spec,
+    samples: Sequence[Sample],
+    scorer: Scorer,
+    archive_hash: Callable[[str], str],
+    panel: Panel | None = None,
 ) -> dict[str, str]:
     """The facts that must be equal in two runs that are compared, and `prompt`, which may differ.
 
@@ -34,6 +44,7 @@ def fingerprint(
         samples: all of them, selected or not, each once; their order does not matter.
         scorer: the scorer with its options, as `ScoreRule.bind` returns it.
         archive_hash: the fingerprint of an archive that the spec names; raises DataError where there is none.
+        panel: who judges the replies, if somebody does.
     """
     rule = spec.sample
     return {
@@ -42,7 +53,9 @@ def fingerprint(
         "clusters": _set_hash([sample.subset, sample.id, sample.cluster] for sample in samples),
         "media": _hash([[name, _directory(name, archive_hash)] for name in sorted(set(_archives(spec)))]),
         "scorer": _json(spec.score.described),
+        "scorer": _scorer(spec.score),
         "parser": _parser(scorer),
+        "judge": "" if panel is None else _judge(panel),
         "prompt": _hash([spec.prompt, [rule.messages, rule.question]]),
     }
 
@@ -78,6 +91,20 @@ def _directory(name: str, archive_hash: Callable[[str], str]) -> str:
         return archive_hash(name)
     except DataError:
         return "absent"  # every sample says so itself
+
+
+def _scorer(rule: ScoreRule) -> str:
+    """`contains`, or `short_answer {"answer":"whole"}`."""
+    options = {key: value for key, value in rule.options.items() if key != "parser"}
+    if rule.correct_from is not None:
+        options["correct_from"] = rule.correct_from
+    return f"{rule.scorer} {_json(options)}" if options else rule.scorer
+
+
+def _judge(panel: Panel) -> str:
+    """`llm by gpt-4`, and what the judges are told."""
+    rule = panel.rule
+    return f"{panel.strategy} by {', '.join(panel.judges)}, {_hash([rule.combine, rule.images, rule.prompt])}"
 
 
 def _parser(scorer: Scorer) -> str:

@@ -91,6 +91,11 @@ class Result:
         rule = self.judge["rule"]
         return replace(self, outcome=Outcome(rule["outcome"]), score=rule["score"], error=None)
 
+    def not_run(self) -> Result:
+        """The same sample, never reached: what is known before it is asked."""
+        known = ("benchmark", "subset", "id", "repeat", "model", "nodeid", "category", "cluster", "fields")
+        return Result(**{name: getattr(self, name) for name in known}, outcome=Outcome.NOT_RUN)
+
     def to_json(self) -> dict[str, Any]:
         """Basic types only; what does not apply is left out."""
         row = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -128,6 +133,12 @@ class Tally:
         self.samples = len(self._results)
         self.guessed = sum(result.guessed for result in self._results)
 
+    def __init__(self, results: Iterable[Result]) -> None:
+        self.results = list(results)
+        self.counts = Counter(result.outcome for result in self.results)
+        self.samples = len(self.results)
+        self.guessed = sum(result.guessed for result in self.results)
+
     @property
     def missing(self) -> int:
         """Samples without a verdict: errors and those never reached."""
@@ -146,12 +157,12 @@ class Tally:
     @property
     def replies_only(self) -> bool:
         """There are replies and no references to compare them with."""
-        return any(result.outcome is Outcome.SCORED and result.score is None for result in self._results)
+        return any(result.outcome is Outcome.SCORED and result.score is None for result in self.results)
 
     @cached_property
     def _scored(self) -> list[tuple[Result, float]]:
         """The results with a score; none where there is nothing to compare replies with."""
-        rows = [] if self.replies_only else self._results
+        rows = [] if self.replies_only else self.results
         return [(row, row.score) for row in rows if row.outcome.answered and row.score is not None]
 
     @cached_property
@@ -202,17 +213,26 @@ class Tally:
         total = sum(self._scores)
         return total / samples, (total + missing) / samples
 
+    def interval_with(self, fill: float, deselected: int) -> Interval | None:
+        """The interval if all missing samples, and a number that are not in this tally, had the score `fill`."""
+        rows = [
+            result if result.outcome.answered else replace(result, outcome=Outcome.SCORED, score=fill)
+            for result in self.results
+        ]
+        values = {**Tally(rows)._values, **{f"deselected {n}": [fill] for n in range(deselected)}}
+        return mean_interval(values) if self.graded else proportion_interval(values)
+
     def metrics(self) -> dict[str, float]:
         """Means of the further metrics over the results that have them."""
         values: defaultdict[str, list[float]] = defaultdict(list)
-        for result in self._results:
+        for result in self.results:
             for name, value in result.metrics.items():
                 values[name].append(value)
         return {name: sum(column) / len(column) for name, column in values.items()}
 
     def measured(self, metric: str) -> int:
         """How many results have a further metric."""
-        return sum(metric in result.metrics for result in self._results)
+        return sum(metric in result.metrics for result in self.results)
 
     def by_rule(self) -> Tally:
         """The same samples as the rule alone has them."""
@@ -221,10 +241,11 @@ class Tally:
     def aggregates(self) -> dict[str, Aggregate]:
         """The benchmark's metrics over several samples, by name."""
         return {metric.name: aggregate(metric, self._results) for metric in self._metrics}
+        return Tally(result.by_rule() for result in self.results)
 
     def errors(self) -> list[tuple[str, int]]:
         """The causes of errors with their counts, the most frequent first."""
-        return Counter(result.cause for result in self._results if result.error).most_common()
+        return Counter(result.cause for result in self.results if result.error).most_common()
 
 
 @dataclass(frozen=True)
@@ -234,6 +255,7 @@ class About:
     Attributes:
         collected: number of samples (times repeats) before anything was deselected.
         subsets: in the order of the tables.
+        gates: those of the spec (see `gates/written.py`).
         sizes: number of samples, as `collected`, of each part: a subset, a category, or `FIELD:VALUE`.
         fingerprint: what must be equal in a run that is compared with this one (see `fingerprint.py`).
         judge: who judges and how (`Panel.to_json`); empty where the rule alone scores.
@@ -247,7 +269,7 @@ class About:
     subsets: Sequence[str] = ()
     categories: Sequence[str] = ()
     groups: Sequence[str] = ()
-    fail_under: float | None = None
+    gates: Sequence[Mapping[str, Any]] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)

@@ -18,11 +18,13 @@ import pytest
 
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.evaluation import Evaluation
-from pytest_vqaeval.gates import Exit, FailUnder, GateResult, Verdict, exit_code, judge
+from pytest_vqaeval.gates import Exit, GateResult, Verdict, exit_code
+from pytest_vqaeval.gates.saving import save_baseline
+from pytest_vqaeval.gates.session import GateSettings, allowed_errors, judge_session
 from pytest_vqaeval.judging.prompt import JudgePrompt
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
+from pytest_vqaeval.reports import github, terminal
 from pytest_vqaeval.reports import json as json_report
-from pytest_vqaeval.reports import terminal
 from pytest_vqaeval.results import Identity, Result, Summary, summarize
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import Settings
@@ -50,11 +52,20 @@ class Run:
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
         self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
+        self._unsaved = ""  # why there is no baseline file, where one was asked for
+        self._error_reports: set[Identity] = set()
+        self._gate_settings = GateSettings.read(
+            settings.gates, settings.baseline, settings.alpha, settings.margin, self._out
+        )
 
     def header(self) -> str:
         """The line in pytest's header."""
         part = f", shard {self._settings.shard}" if self._settings.shard else ""
         return f"vqaeval: {version('pytest-vqaeval')}, model {', '.join(self._evaluation.labels)}{part}"
+
+    @property
+    def _out(self) -> Path:
+        return self._settings.out or self._config.invocation_params.dir / ".vqaeval"
 
     def open_folder(self) -> None:
         """Make the run folder, if there is none yet.
@@ -63,15 +74,14 @@ class Run:
             pytest.UsageError: it can't be made.
         """
         if self._folder is None:
-            out = self._settings.out or self._config.invocation_params.dir / ".vqaeval"
             try:
-                self._folder = self._resumed(out) or self._begun(out)
+                self._folder = self._resumed() or self._begun()
             except (UsageError, StoreError) as error:
                 raise pytest.UsageError(str(error)) from None
             self._evaluation.folder = self._folder
 
-    def _begun(self, out: Path) -> RunFolder:
-        folder = new_run(out, self._evaluation.labels)
+    def _begun(self) -> RunFolder:
+        folder = new_run(self._out, self._evaluation.labels)
         folder.claim()
         try:
             folder.write_header(self._describe())
@@ -80,11 +90,11 @@ class Run:
             raise
         return folder
 
-    def _resumed(self, out: Path) -> RunFolder | None:
+    def _resumed(self) -> RunFolder | None:
         if not self._settings.resume:
             return None
         try:
-            folder = find_run(out, self._settings.resume)
+            folder = find_run(self._out, self._settings.resume)
             folder.claim()
         except UsageError as error:
             raise UsageError(f"--vqa-resume: {error}") from None
@@ -137,7 +147,10 @@ class Run:
         """Take a sample's result; of several for one sample (reruns) the last counts."""
         row = getattr(report, "vqa", None)
         if row is not None:
-            self._add(Result.from_json(row), report)
+            result = Result.from_json(row)
+            self._add(result, report)
+            if report.failed and result.outcome is Outcome.ERROR:
+                self._error_reports.add(result.identity)
         elif report.when not in ("setup", "call", "teardown"):
             self._add_lost(report)
         elif report.skipped:
@@ -198,7 +211,7 @@ class Run:
             if self._folder:
                 self._folder.discard()
             self._folder = None
-            self._gates = judge(Summary([]), self._settings.fail_under) if session.testscollected else []
+            self._gates = self._judge_gates(Summary([])) if session.testscollected else []
         elif not selection.rows:
             self._unwritten = "selected.jsonl of the run is missing: how many samples it lacks can't be told"
         else:
@@ -206,27 +219,37 @@ class Run:
             self._unreached = any(self._was_never_reached(result) for result in results)
             self._summary = summarize(selection.abouts, results)
             self._config.hook.pytest_vqa_summary(summary=self._summary)
-            self._gates = judge(self._summary, self._rules(self._summary))
-        failed = session.testsfailed
-        code = exit_code(
-            int(session.exitstatus),
-            only_wrong_answers=failed > 0 and failed == self._wrong_reports,
-            stopped=self._stopped or self._unwritten is not None,
-            unreached=self._unreached,
-            verdicts=[gate.verdict for gate in self._gates],
-        )
-        session.exitstatus = self._write(code)
+            self._gates = self._judge_gates(self._summary)
+        session.exitstatus = self._write(self._exit_code(session))
 
     def _was_never_reached(self, result: Result) -> bool:
         return result.outcome is Outcome.NOT_RUN and result.nodeid not in self._skipped
 
-    def _rules(self, summary: Summary) -> list[FailUnder]:
-        """The gates of the options, then those of the specs that ran."""
-        own = {report.name: report.about.fail_under for report in summary.benchmarks}
-        return [
-            *self._settings.fail_under,
-            *(FailUnder(score, name) for name, score in own.items() if score is not None),
-        ]
+    def _judge_gates(self, summary: Summary) -> list[GateResult]:
+        """All gates; then the baseline file, if one was asked for and the run may become one."""
+        gates = judge_session(summary, self._gate_settings, self._generation)
+        if file := self._settings.save_baseline:
+            self._written(lambda: self._save(file, summary, gates))
+        return gates
+
+    def _save(self, file: Path, summary: Summary, gates: list[GateResult]) -> None:
+        self._unsaved = save_baseline(file, summary, gates, self._generation)
+
+    def _exit_code(self, session: pytest.Session) -> int:
+        summary = self._summary or Summary([])
+        spoken_for = self._wrong_reports + len(self._error_reports & allowed_errors(summary, self._gates))
+        code = exit_code(
+            int(session.exitstatus),
+            only_wrong_answers=0 < session.testsfailed == spoken_for,
+            stopped=self._stopped or self._unwritten is not None,
+            unreached=self._unreached,
+            verdicts=[gate.verdict for gate in self._gates],
+        )
+        return Exit.FAILED if self._unsaved and code in (Exit.OK, Exit.INCONCLUSIVE) else code
+
+    @property
+    def _generation(self) -> dict[str, Any]:
+        return dict(self._settings.generation) or {"temperature": 0}
 
     def _describe(self) -> dict[str, Any]:
         """The header of `run.json`: what ran, without secrets."""
@@ -242,7 +265,7 @@ class Run:
             "judge": self._judge(),
             "settings": {
                 "repeats": settings.repeats,
-                "generation": dict(settings.generation) or {"temperature": 0},
+                "generation": self._generation,
                 "limit": settings.limit,
                 "shard": str(settings.shard) if settings.shard else None,
                 "timeout": settings.timeout,
@@ -265,14 +288,15 @@ class Run:
 
     def _write(self, code: int) -> int:
         """Write the summary to its files; the exit code, which changes if that fails."""
-        if self._summary is None:
+        summary = self._summary
+        if summary is None:
             return code
         about = {
             **self._describe(),
             "seconds": round(time.time() - self._started, 1),
             "throttled_s": self._throttled_s,
         }
-        report = json_report.build(self._summary, self._gates, about, code)
+        report = json_report.build(summary, self._gates, about, code)
         file, folder = self._settings.json, self._folder
         if file and not self._written(lambda: json_report.write(file, report)):
             code = Exit.USAGE
@@ -281,6 +305,8 @@ class Run:
             header = {**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]}
             if not self._written(lambda: folder.write_header(header)):
                 code = Exit.USAGE
+        if not self._written(lambda: github.append_summary(summary, self._gates)):
+            code = Exit.USAGE
         return code
 
     def _written(self, write: Callable[[], None]) -> bool:
@@ -311,7 +337,7 @@ class Run:
             if self._summary:
                 printer.summary(self._summary, self._folder.path if self._folder else None, self._throttled_s)
                 printer.servers([*self._servers, *self._evaluation.servers()])
-            printer.gates(self._gates)
+            printer.gates(self._gates, self._unsaved)
             if self._unwritten:
                 printer.unwritten(self._unwritten)
         finally:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_vqaeval.errors import UsageError
-from pytest_vqaeval.gates import FailUnder, parse_fail_under
+from pytest_vqaeval.gates.base import read_alpha, read_margin
+from pytest_vqaeval.gates.fail_under import FailUnder, parse_fail_under
+from pytest_vqaeval.gates.limit import Limit, MaxErrors, MaxGuessed, MaxTruncated, MaxUnparsed, parse_limit
+from pytest_vqaeval.gates.must_pass import MustPass, parse_must_pass, together
 from pytest_vqaeval.judging import STRATEGIES
 from pytest_vqaeval.shards import Shard, parse_shard
 
@@ -53,7 +56,21 @@ class Settings:
     judge_generation: tuple[tuple[str, Any], ...]
     judge_strategy: str | None
     fail_under: tuple[FailUnder, ...]
+    max_unparsed: tuple[Limit, ...]
+    max_truncated: tuple[Limit, ...]
+    max_errors: tuple[Limit, ...]
+    max_guessed: tuple[Limit, ...]
+    must_pass: tuple[MustPass, ...]
+    baseline: tuple[str, ...]
+    save_baseline: Path | None
+    alpha: float | None
+    margin: float | None
     json: Path | None
+
+    @property
+    def gates(self) -> tuple[FailUnder | Limit | MustPass, ...]:
+        """The gates of the options, but for those on baselines."""
+        return gates_of({name: getattr(self, name) for name in GATES})
 
     @classmethod
     def read(cls, config: pytest.Config) -> Settings:
@@ -100,7 +117,13 @@ class Option:
         # an option that may stand without a value: `bare` is what it means then
         may_be_bare: dict[str, Any] = {"nargs": "?", "const": self.bare} if self.bare else {}
         group.addoption(
-            self.flag, action=action, dest=self.ini, default=None, metavar=self.metavar, help=about, **may_be_bare
+            self.flag,
+            action=action,
+            dest=self.ini,
+            default=None,
+            metavar=self.metavar,
+            help=about.replace("%", "%%"),  # argparse fills help texts in
+            **may_be_bare,
         )
         kind: Literal["linelist", "string"] = "linelist" if self.many else "string"
         parser.addini(self.ini, about, type=kind, default=None)
@@ -190,6 +213,31 @@ def _generation(text: str, _base: Path) -> tuple[str, Any]:
 def _header(text: str, _base: Path) -> tuple[str, str]:
     return _pair(text, "NAME=VALUE")
 
+
+def _limit(kind: type[Limit]) -> Callable[[str, Path], Limit]:
+    return lambda text, _base: parse_limit(kind, text)
+
+
+def _read(number: Callable[[str], float]) -> Callable[[str, Path], float]:
+    return lambda text, _base: number(text)
+
+
+def _file_or_run(text: str, base: Path) -> str:
+    """A path is made whole; another text is the name of a run."""
+    path = _path(text, base)
+    return str(path) if path.exists() or path.suffix == ".json" else text
+
+
+GATES = ("fail_under", "max_unparsed", "max_truncated", "max_errors", "max_guessed", "must_pass")
+
+
+def gates_of(values: Mapping[str, Sequence[Any]]) -> tuple[FailUnder | Limit | MustPass, ...]:
+    """The gates of the options `GATES`; what must pass is one gate per benchmark or part."""
+    named = together(values["must_pass"])
+    return (*(rule for name in GATES if name != "must_pass" for rule in values[name]), *named)
+
+
+_AT_MOST = "a number (20) or a share (1%) of samples at most; may be repeated"
 
 OPTIONS = (
     Option(
@@ -289,10 +337,38 @@ OPTIONS = (
     ),
     Option(
         "fail_under",
-        "[BENCHMARK=]SCORE",
-        "gate: fail if the overall score is below SCORE (0 to 1); may be repeated",
+        "[SCOPE=]SCORE",
+        "gate: fail if the score is below SCORE (0 to 1), or its lower bound (lower:SCORE); SCOPE is BENCHMARK or "
+        "BENCHMARK/PART, where PART is a subset, a category or FIELD:VALUE; may be repeated",
         lambda text, _base: parse_fail_under(text),
         many=True,
     ),
+    Option(
+        "max_unparsed", "[SCOPE=]LIMIT", f"gate: replies without an answer: {_AT_MOST}", _limit(MaxUnparsed), many=True
+    ),
+    Option(
+        "max_truncated", "[SCOPE=]LIMIT", f"gate: replies that were cut: {_AT_MOST}", _limit(MaxTruncated), many=True
+    ),
+    Option("max_errors", "[SCOPE=]LIMIT", f"gate: samples without a verdict: {_AT_MOST}", _limit(MaxErrors), many=True),
+    Option(
+        "max_guessed", "[SCOPE=]LIMIT", f"gate: answers that were guessed: {_AT_MOST}", _limit(MaxGuessed), many=True
+    ),
+    Option(
+        "must_pass",
+        "BENCHMARK=ID",
+        "gate: this sample must be right; may be repeated",
+        lambda text, _base: parse_must_pass(text),
+        many=True,
+    ),
+    Option(
+        "baseline",
+        "FILE|RUN",
+        "gate: fail if the run is significantly worse than this baseline file or earlier run; may be repeated",
+        _file_or_run,
+        many=True,
+    ),
+    Option("alpha", "A", "share of false alarms of all baseline gates together (default: 0.05)", _read(read_alpha)),
+    Option("margin", "D", "how much of the score may be lost to the baseline (default: 0)", _read(read_margin)),
+    Option("save_baseline", "FILE", "write a baseline file, if the run is whole and no gate fails", _path),
     Option("json", "FILE", "write the summary as JSON", _path),
 )

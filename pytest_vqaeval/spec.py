@@ -8,8 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval.aggregates import ALL_RIGHT, KINDS, Metric
-from pytest_vqaeval.gates import FailUnder
+from pytest_vqaeval.gates.written import Rule, read_gates
 from pytest_vqaeval.judging.rule import JudgeRule, read_judge_rule
 from pytest_vqaeval.names import file_names, is_pattern
 from pytest_vqaeval.samplerule import SampleRule, read_sample_rule
@@ -74,7 +73,7 @@ class Spec:
     groups: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     media_roots: tuple[Path, ...] = ()
-    fail_under: float | None = None
+    gates: tuple[Rule, ...] = ()
     judge: JudgeRule = field(default_factory=JudgeRule)
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metrics: tuple[tuple[Metric, Template | None], ...] = ()  # each with what tells its units apart
@@ -99,11 +98,6 @@ class Spec:
     def category_of(self, subset: str) -> str | None:
         """The category that holds a subset."""
         return next((name for name, subsets in self.categories.items() if subset in subsets), None)
-
-    @property
-    def gate(self) -> FailUnder | None:
-        """The spec's own gate."""
-        return None if self.fail_under is None else FailUnder(self.fail_under, self.name)
 
 
 @lru_cache(maxsize=256)
@@ -150,7 +144,7 @@ def _spec(path: Path, block: Block) -> Spec:
         where=block.texts_map("where"),
         metrics=_metrics(block),
         media_roots=tuple(path.parent.absolute() / Path(root).expanduser() for root in block.texts("media_roots")),
-        fail_under=_fail_under(block),
+        gates=read_gates(block, name, path.parent.absolute()),
         judge=read_judge_rule(block.block("judge")),
     )
     block.done()
@@ -215,3 +209,9 @@ def _fail_under(block: Block) -> float | None:
     if len(values) > 1:
         raise block.error("gates", "fail_under is given twice")
     return values[0] if values else None
+
+
+def _score(block: Block) -> ScoreRule:
+    scorer = block.text("scorer", required=True)
+    correct_from = block.number("correct_from", low=0, high=1) if block.has("correct_from") else None
+    return ScoreRule(scorer, block.rest(), block.where("scorer"), correct_from)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_vqaeval.gates import FailUnder, Verdict, exit_code, judge, parse_fail_under
+from pytest_vqaeval.gates import Verdict, exit_code
+from pytest_vqaeval.gates.fail_under import FailUnder, parse_fail_under
+from pytest_vqaeval.gates.session import judge
 from pytest_vqaeval.results import About, Result, summarize
 from pytest_vqaeval.scoring.base import Outcome
 from tests.conftest import Run, summary_of

@@ -43,9 +43,12 @@ MISTAKES = {
     "no prompt": (('prompt: "{question}\\nAnswer in one word."\n', ""), "uses {prompt}, but the spec has no prompt"),
     "gate range": (
         ("score:", "gates: [{fail_under: 3}]\nscore:"),
-        "gates[0].fail_under: '3' is not a number from 0 to 1",
+        "gates[0].fail_under: '3' is not a score from 0 to 1",
     ),
-    "gate key": (("score:", "gates: [{fail_undr: 0.3}]\nscore:"), "gates[0].fail_under is missing"),
+    "gate key": (
+        ("score:", "gates: [{fail_undr: 0.3}]\nscore:"),
+        "gates[0].fail_undr: unknown key; did you mean 'fail_under'?",
+    ),
     "gates no list": (("score:", "gates: {fail_under: 0.3}\nscore:"), "gates: is not a list of mappings"),
     "not yaml": (("tags: [toy]", "tags: [toy"), "is not valid YAML"),
     "a list": ((SPEC, "- a\n- b\n"), "b.vqa.yaml:1: is not a mapping of keys"),

@@ -24,7 +24,7 @@ def build(summary: Summary, gates: Sequence[GateResult], run: Mapping[str, Any],
         "schema": SCHEMA,
         "run": dict(run),
         "benchmarks": [_benchmark(report) for report in summary.benchmarks],
-        "gates": [{**asdict(gate), "verdict": gate.verdict.value} for gate in gates],
+        "gates": [gate.to_json() for gate in gates],
         "exit_code": exit_code,
     }
 

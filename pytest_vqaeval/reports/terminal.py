@@ -17,6 +17,7 @@ from pytest_vqaeval.aggregates import Aggregate
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.repeats import Repeats
+from pytest_vqaeval.reports import github
 from pytest_vqaeval.reports.cells import percent, tally_cells
 from pytest_vqaeval.reports.judge import judge_lines
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
@@ -108,13 +109,15 @@ class Printer:
                 line += f", {failures:,} failed requests (the last: {one_line(last)[:200]})"
             self._terminal.write_line(line)
 
-    def gates(self, gates: Sequence[GateResult]) -> None:
-        """One line per gate."""
+    def gates(self, gates: Sequence[GateResult], unsaved: str = "") -> None:
+        """One line per gate, its notes below; and why no baseline was saved."""
         colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.INCONCLUSIVE: "yellow"}
         for gate in gates:
-            about = " ".join(part for part in (gate.benchmark, gate.model) if part)
-            line = f"gate {gate.verdict.value}: {one_line(about)}: {gate.rule}: {gate.said}"
-            self._terminal.write_line(line, **{colours[gate.verdict]: True})
+            for line in gate_lines(gate):
+                self._terminal.write_line(line, **{colours[gate.verdict]: True})
+        if unsaved:
+            self._terminal.write_line(one_line(unsaved), red=True)
+        self._lines(github.error_lines(gates))
 
     def unwritten(self, why: str) -> None:
         """A file that could not be written."""
@@ -123,6 +126,12 @@ class Printer:
     def _lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._terminal.write_line(line)
+
+
+def gate_lines(gate: GateResult) -> list[str]:
+    """The verdict, its numbers and the rule in a line; notes below."""
+    said = f"gate {gate.verdict.value}: {gate.about}: {gate.rule}: {gate.said}"
+    return [one_line(said), *(f"    {one_line(note)}" for note in gate.notes)]
 
 
 def by_benchmark(summary: Summary) -> Iterator[tuple[str, list[str]]]:
@@ -307,6 +316,15 @@ _NOT_AGAIN = (
     "--vqa-shard",
     "--vqa-json",
     "--vqa-fail-under",
+    "--vqa-max-unparsed",
+    "--vqa-max-truncated",
+    "--vqa-max-errors",
+    "--vqa-max-guessed",
+    "--vqa-must-pass",
+    "--vqa-baseline",
+    "--vqa-alpha",
+    "--vqa-margin",
+    "--vqa-save-baseline",
     "--vqa-show",
     "--vqa-out",
 )

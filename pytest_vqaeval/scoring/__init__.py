@@ -102,9 +102,19 @@ def as_score(value: Any) -> Score:
         VqaError: something else.
     """
     if isinstance(value, Score):
-        return value
+        return _checked(value)
     if isinstance(value, bool):
         return Score(Outcome.CORRECT if value else Outcome.WRONG, value=float(value))
     if isinstance(value, int | float) and 0 <= value <= 1:
         return Score(Outcome.SCORED, value=float(value))
     raise VqaError(f"the scorer returned {one_line(repr(value))[:80]}, not a Score, a bool or a number from 0 to 1")
+
+
+def _checked(score: Score) -> Score:
+    """A user's Score may leave out the value that its outcome means; no other may contradict it."""
+    if score.outcome is Outcome.SCORED and score.value is None:  # nothing to compare the reply with
+        return score
+    value = float(score.outcome is Outcome.CORRECT) if score.value is None else score.value
+    if not 0 <= value <= 1 or not score.outcome.answered:  # NaN neither
+        raise VqaError(f"the scorer returned {score.outcome.value} with the value {score.value}, not one from 0 to 1")
+    return score if score.value is not None else replace(score, value=value)

@@ -1,0 +1,44 @@
+"""The gate options of a pytest run, for commands that judge."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.gates.session import GateSettings
+from pytest_vqaeval.settings import GATES, OPTIONS, gates_of
+
+_MORE = ("baseline", "alpha", "margin", "save_baseline")
+
+
+def add_gate_options(parser: argparse.ArgumentParser) -> None:
+    """`--vqa-fail-under` and all the others, as pytest has them."""
+    for option in OPTIONS:
+        if option.name in (*GATES, *_MORE):
+            parser.add_argument(
+                option.flag,
+                dest=option.name,
+                metavar=option.metavar,
+                help=option.help.replace("%", "%%"),
+                action="append",
+            )
+
+
+def read_gate_options(asked: argparse.Namespace) -> tuple[GateSettings, Path | None]:
+    """The gates, and the file of `--vqa-save-baseline`.
+
+    Raises:
+        UsageError: a value that can't be used.
+    """
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        if option.name in (*GATES, *_MORE):
+            try:
+                read = tuple(option.parse(text, Path()) for text in getattr(asked, option.name) or ())
+            except ValueError as error:
+                raise UsageError(f"{option.flag}: {error}") from None
+            values[option.name] = read if option.many else read[-1] if read else None
+    settings = GateSettings.read(gates_of(values), values["baseline"], values["alpha"], values["margin"], asked.out)
+    return settings, values["save_baseline"]

@@ -1,0 +1,117 @@
+"""`merge RUN… -o DIR`: shards, or the pieces of a resumed run, become one run, and its gates are judged."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_vqaeval.commands.gateoptions import add_gate_options, read_gate_options
+from pytest_vqaeval.commands.runs import add_out_option
+from pytest_vqaeval.errors import StoreError, UsageError
+from pytest_vqaeval.gates import Exit, GateResult, exit_code
+from pytest_vqaeval.gates.saving import save_baseline
+from pytest_vqaeval.gates.session import allowed_errors, judge_session
+from pytest_vqaeval.merge import Merged, merge, models_of
+from pytest_vqaeval.reports import github
+from pytest_vqaeval.reports import json as json_report
+from pytest_vqaeval.reports.terminal import by_benchmark, gate_lines
+from pytest_vqaeval.results import Summary, summarize
+from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.store import RunFolder, Selection, StoredRun, find_run, read_run
+
+ABOUT = "put shards, or the pieces of a run, together and judge the gates"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Runs, the new folder, gates and `--json`."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="folder of a run, its name, or `latest`")
+    parser.add_argument("-o", dest="folder", metavar="DIR", type=Path, required=True, help="folder of the new run")
+    add_out_option(parser)
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    add_gate_options(parser)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Write the new run folder, print its tables and gates.
+
+    Raises:
+        UsageError: a run that is not there, or runs that don't go together.
+        StoreError: the folder can't be written.
+    """
+    settings, baseline = read_gate_options(asked)
+    runs = [read_run(find_run(asked.out, name).path) for name in asked.runs]
+    merged = merge(runs)
+    summary = summarize(merged.abouts, merged.results)
+    header = _header(runs)
+    generation = header["settings"].get("generation", {})
+    gates = judge_session(summary, settings, generation)
+    unsaved = save_baseline(baseline, summary, gates, generation) if baseline else ""
+    code = Exit.FAILED if unsaved else _exit_code(summary, gates)
+    report = json_report.build(summary, gates, header, code)
+    _write(
+        asked.folder, runs, merged, {**header, **{name: report[name] for name in ("benchmarks", "gates", "exit_code")}}
+    )
+    github.append_summary(summary, gates)
+    if asked.json:
+        json.dump(report, sys.stdout, ensure_ascii=False, indent=1)
+        print()
+    else:
+        for title, lines in by_benchmark(summary):
+            print(f"== {title}", *lines, "", sep="\n")
+        said = [line for gate in gates for line in gate_lines(gate)] + ([unsaved] if unsaved else [])
+        print(*said, *github.error_lines(gates), f"run: {asked.folder}", sep="\n")
+    return code
+
+
+def _exit_code(summary: Summary, gates: Sequence[GateResult]) -> int:
+    """As that of one run of all samples would have been."""
+    allowed = allowed_errors(summary, gates)
+    rows = [row for report in summary.benchmarks for row in report.overall.results]
+    errors = any(row.outcome is Outcome.ERROR and row.identity not in allowed for row in rows)
+    wrong = any(row.outcome.counts_wrong for row in rows)
+    unreached = any(row.outcome is Outcome.NOT_RUN for row in rows)
+    pytest_code = Exit.FAILED if wrong or errors else Exit.OK
+    return exit_code(
+        pytest_code,
+        only_wrong_answers=not errors,
+        stopped=False,
+        unreached=unreached,
+        verdicts=[gate.verdict for gate in gates],
+    )
+
+
+def _header(runs: Sequence[StoredRun]) -> dict[str, Any]:
+    first = runs[0].header
+    return {
+        "started": min(str(run.header.get("started")) for run in runs),
+        "ended": max(str(run.header.get("ended")) for run in runs),
+        "versions": first.get("versions", {}),
+        "models": models_of(runs),
+        "settings": {**first.get("settings", {}), "shard": None},
+        "merged": [run.path.name for run in runs],
+    }
+
+
+def _write(folder: Path, runs: Sequence[StoredRun], merged: Merged, header: dict[str, Any]) -> None:
+    """The new folder, with all replies of the old ones, so that it can be resumed too."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        raise UsageError(f"-o: {folder} is there already") from None
+    except OSError as error:
+        raise StoreError(f"-o: {folder} can't be written: {error.strerror}") from None
+    new = RunFolder(folder)
+    new.write_selection(Selection(list(merged.abouts), [row.not_run() for row in merged.results]))
+    for row in merged.results:
+        if row.outcome is not Outcome.NOT_RUN:
+            new.add_result(row)
+    for number, old in enumerate(runs, 1):
+        for file in old.path.glob("replies-*.jsonl"):
+            shutil.copy2(file, folder / f"replies-{number}-{file.name.removeprefix('replies-')}")
+    new.write_header(header)
+    new.close()
