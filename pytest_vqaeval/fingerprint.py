@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.cells import is_cell
-from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scorerule import parts_of
-from pytest_vqaeval.scoring.base import Scorer
-from pytest_vqaeval.spec import Spec
 
 if TYPE_CHECKING:
     from pytest_vqaeval.judging.panel import Panel
     from pytest_vqaeval.sample import Sample
     from pytest_vqaeval.scoring.base import Scorer
-    from pytest_vqaeval.spec import ScoreRule, Spec
+    from pytest_vqaeval.spec import Spec
 
 MUST_BE_EQUAL = ("records", "references", "clusters", "media", "scorer", "parser", "judge")
 _DIGITS = 16  # of a hash: enough to tell data apart, short enough for a file in a repository
@@ -52,8 +49,7 @@ def fingerprint(
         "references": _hash([rule.format, rule.reference, rule.options, rule.answer]),
         "clusters": _set_hash([sample.subset, sample.id, sample.cluster] for sample in samples),
         "media": _hash([[name, _directory(name, archive_hash)] for name in sorted(set(_archives(spec)))]),
-        "scorer": _json(spec.score.described),
-        "scorer": _scorer(spec.score),
+        "scorer": _scorer(spec.score.described),
         "parser": _parser(scorer),
         "judge": "" if panel is None else _judge(panel),
         "prompt": _hash([spec.prompt, [rule.messages, rule.question]]),
@@ -93,12 +89,10 @@ def _directory(name: str, archive_hash: Callable[[str], str]) -> str:
         return "absent"  # every sample says so itself
 
 
-def _scorer(rule: ScoreRule) -> str:
+def _scorer(described: dict[str, Any]) -> str:
     """`contains`, or `short_answer {"answer":"whole"}`."""
-    options = {key: value for key, value in rule.options.items() if key != "parser"}
-    if rule.correct_from is not None:
-        options["correct_from"] = rule.correct_from
-    return f"{rule.scorer} {_json(options)}" if options else rule.scorer
+    options = {key: value for key, value in described.items() if key != "scorer"}
+    return " ".join([*([described["scorer"]] if "scorer" in described else []), *([_json(options)] if options else [])])
 
 
 def _judge(panel: Panel) -> str:

@@ -128,13 +128,7 @@ class Tally:
             results: one row per sample and repeat.
             metrics: the aggregate metrics that the benchmark has.
         """
-        self._results, self._metrics = list(results), metrics
-        self.counts = Counter(result.outcome for result in self._results)
-        self.samples = len(self._results)
-        self.guessed = sum(result.guessed for result in self._results)
-
-    def __init__(self, results: Iterable[Result]) -> None:
-        self.results = list(results)
+        self.results, self._metrics = list(results), metrics
         self.counts = Counter(result.outcome for result in self.results)
         self.samples = len(self.results)
         self.guessed = sum(result.guessed for result in self.results)
@@ -236,11 +230,11 @@ class Tally:
 
     def by_rule(self) -> Tally:
         """The same samples as the rule alone has them."""
-        return Tally((result.by_rule() for result in self._results), self._metrics)
+        return Tally((result.by_rule() for result in self.results), self._metrics)
 
     def aggregates(self) -> dict[str, Aggregate]:
         """The benchmark's metrics over several samples, by name."""
-        return {metric.name: aggregate(metric, self._results) for metric in self._metrics}
+        return {metric.name: aggregate(metric, self.results) for metric in self._metrics}
         return Tally(result.by_rule() for result in self.results)
 
     def errors(self) -> list[tuple[str, int]]:

@@ -41,6 +41,8 @@ class ScoreRule:
     def described(self) -> dict[str, Any]:
         """All that makes two runs incomparable, but for the parser."""
         options = {key: value for key, value in self.options.items() if key != "parser"}
+        if self.correct_from is not None:
+            options["correct_from"] = self.correct_from
         return {"scorer": self.scorer, **options}
 
     def bind(self, scorers: Mapping[str, Any], parser: str | None = None) -> Scorer:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pytest_vqaeval.aggregates import ALL_RIGHT, KINDS, Metric
 from pytest_vqaeval.gates.written import Rule, read_gates
 from pytest_vqaeval.judging.rule import JudgeRule, read_judge_rule
 from pytest_vqaeval.names import file_names, is_pattern
@@ -198,20 +199,3 @@ def _metrics(block: Block) -> tuple[tuple[Metric, Template | None], ...]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise block.error("metrics", f"{twice} is given twice")
     return tuple(found)
-
-
-def _fail_under(block: Block) -> float | None:
-    """The `gates:` block: a list of mappings, each with one rule."""
-    values = []
-    for gate in block.blocks("gates"):
-        values.append(gate.number("fail_under", low=0, high=1))
-        gate.done()
-    if len(values) > 1:
-        raise block.error("gates", "fail_under is given twice")
-    return values[0] if values else None
-
-
-def _score(block: Block) -> ScoreRule:
-    scorer = block.text("scorer", required=True)
-    correct_from = block.number("correct_from", low=0, high=1) if block.has("correct_from") else None
-    return ScoreRule(scorer, block.rest(), block.where("scorer"), correct_from)
