@@ -43,7 +43,7 @@ class Result:
         where: the place of the record (`file:line`), with which the error may begin; only where there is an error.
         fatal: the error stopped the run.
         request_key: hash of the exact request.
-        judge: what the rule alone says (`rule`: outcome and score) and what the judges said, in a judged run.
+        judge: what the rule alone says (`rule`) and what the judges said, in a judged run (`Judged.to_json`).
     """
 
     benchmark: str
@@ -89,7 +89,8 @@ class Result:
         if not self.judge:
             return self
         rule = self.judge["rule"]
-        return replace(self, outcome=Outcome(rule["outcome"]), score=rule["score"], error=None)
+        outcome = Outcome(rule["outcome"])
+        return replace(self, outcome=outcome, score=rule["score"], guessed=rule["guessed"], error=None)
 
     def not_run(self) -> Result:
         """The same sample, never reached: what is known before it is asked."""

@@ -34,8 +34,9 @@ class Judged:
 
     def to_json(self) -> dict[str, Any]:
         """The key `judge` of a result; `value` is that of all judges, null where they gave none."""
-        row: dict[str, Any] = {"rule": {"outcome": self.rule.outcome.value, "score": self.rule.value}}
-        if self.score is not self.rule:
+        rule = self.rule
+        row: dict[str, Any] = {"rule": {"outcome": rule.outcome.value, "score": rule.value, "guessed": rule.guessed}}
+        if self.score is not rule:
             row["value"] = self.score.value if self.score else None
         if self.opinions:
             row |= {"prompt": self.prompt, "judges": [opinion.to_json() for opinion in self.opinions]}

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_vqaeval.testing import Answer, ModelServer, Request
 from tests.conftest import Run, counts_of, summary_of
+from tests.test_readme import example
 
 RUN = ["shapes.vqa.yaml", "--vqa-json=out.json", "--vqa-retries=0", "-q"]
 
@@ -79,10 +80,10 @@ def test_what_is_kept_of_a_verdict(shapes: Path, pytester: pytest.Pytester) -> N
     with ModelServer(judge_by(lambda n: say("A" if n < 8 else "B"))) as judge:
         judged_run(pytester.runpytest, judge, RECALL)
     results = results_of(shapes)
-    assert results["q2"]["judge"] == {"rule": {"outcome": "correct", "score": 1.0}}  # the judge was not asked
+    assert results["q2"]["judge"] == {"rule": {"outcome": "correct", "score": 1.0, "guessed": False}}
     assert (results["q3"]["outcome"], results["q9"]["outcome"]) == ("correct", "wrong")
     kept = results["q9"]["judge"]
-    assert kept["rule"] == {"outcome": "wrong", "score": 0.0}
+    assert kept["rule"] == {"outcome": "wrong", "score": 0.0, "guessed": False}
     assert kept["value"] == 0
     assert len(kept["prompt"]) == 16
     (opinion,) = kept["judges"]
@@ -301,6 +302,20 @@ def test_the_models_key_and_headers_go_to_no_other_server(
     assert keys == [(None, None), ("Bearer judge-secret", None), ("Bearer model-secret", "model-team")]
     for file in (shapes / ".vqaeval").rglob("*.json*"):
         assert "secret" not in file.read_text()
+
+
+def test_the_block_of_the_docs(shapes: Path, pytester: pytest.Pytester) -> None:
+    with shapes.joinpath("shapes.vqa.yaml").open("a") as spec:
+        spec.write(example("judge"))
+    with ModelServer(say("A"), keep_bodies=True) as judge:
+        judged_run(pytester.runpytest, judge)
+        system, user = judge.requests[0].messages
+    assert judge.count == 12
+    assert system["content"].startswith("You examine students of radiology.")
+    assert '"verdict": "<A or B>"' in system["content"]
+    assert [part["type"] for part in user["content"]] == ["image_url", "text"]
+    (benchmark,) = summary_of(shapes)["benchmarks"]  # type: ignore[misc]
+    assert benchmark["judge"]["prompt"]["version"] == "own"
 
 
 @pytest.mark.parametrize("images", [False, True])
