@@ -5,19 +5,17 @@ from __future__ import annotations
 import types
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_vqaeval.dataset import read_samples
 from pytest_vqaeval.errors import DataError, MissingExtra, SpecError
-from pytest_vqaeval.formats.vlmevalkit import link_pictures
 from pytest_vqaeval.hub import find_data, record_files
 from pytest_vqaeval.names import mark_name, node_name
-from pytest_vqaeval.records import Record, read_records
-from pytest_vqaeval.sample import Sample, build_samples, placeholders, repeated, with_units
+from pytest_vqaeval.sample import Sample, placeholders, repeated, with_units
 from pytest_vqaeval.selection import certainly_false
 from pytest_vqaeval.spec import SUFFIX, Spec, read_spec
 
@@ -77,8 +75,8 @@ class SpecModule(pytest.Module):
     def _samples(self) -> dict[str, list[Sample]]:
         """The samples of each function, in the order of the spec's subsets."""
         try:
-            samples: Iterator[Sample] = build_samples(self.spec, list(self._records()))
-            found = with_units(self.spec, list(samples))
+            folder = find_data(self.spec, self.evaluation.settings.data)
+            found = with_units(self.spec, read_samples(self.spec, record_files(self.spec, folder)))
         except (DataError, MissingExtra) as error:
             found = list(placeholders(self.spec, str(error)))
         by_subset: dict[str, list[Sample]] = {subset: [] for subset in self.spec.subsets}
@@ -103,24 +101,6 @@ class SpecModule(pytest.Module):
             subset: [sample for sample in part if sample.record is None or sample.cluster in clusters]
             for subset, part in limited.items()
         }
-
-    def _records(self) -> Iterator[tuple[str | None, Record]]:
-        folder = find_data(self.spec, self.evaluation.settings.data)
-        before = 0
-        for subset, file in record_files(self.spec, folder):
-            records = read_records(file, self.spec.records.columns)
-            if subset is None and before:
-                records = [replace(record, before=before) for record in records]
-            before += len(records) if subset is None else 0
-            if self.spec.sample.format.startswith("vlmevalkit"):
-                records = link_pictures(records)
-            for record in records:
-                if record.problem:
-                    yield subset, record
-                elif problem := self.spec.problem_with(record.row):
-                    yield subset, replace(record, problem=problem)
-                elif self.spec.keeps(record.row):
-                    yield subset, record
 
     def _module(self, functions: dict[str, list[Sample]]) -> types.ModuleType:
         module = types.ModuleType(node_name(self.spec.name), self.spec.description or self.spec.title)

@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_vqaeval.archive import Archive, media_roots
+from pytest_vqaeval.archive import Archive
 from pytest_vqaeval.asking import Asked, Asker
+from pytest_vqaeval.dataset import open_archive
 from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.fingerprint import fingerprint
 from pytest_vqaeval.gates.written import rule_to_json
@@ -175,10 +176,7 @@ class Evaluation:
         """
         if spec.path not in self._archives:
             folder = find_data(spec, self.settings.data)
-            roots = media_roots((*self.settings.media_root, *spec.media_roots))
-            if spec.sample.format.startswith("vlmevalkit"):  # where it keeps the pictures of a table
-                roots += tuple(root / "images" / spec.path.stem for root in roots)
-            self._archives[spec.path] = Archive(folder, started_in=self._started_in, roots=roots)
+            self._archives[spec.path] = open_archive(spec, folder, self._started_in, self.settings.media_root)
         return self._archives[spec.path]
 
     def scorer(self, spec: Spec) -> Scorer:

@@ -38,15 +38,18 @@ def add_benchmarks(config: pytest.Config, settings: Settings) -> None:
     config.args = [*given, *arguments]
 
 
-def _argument(text: str, root: Path) -> str:
-    """`slake::en_open[11934]` as pytest takes it: path of the spec, then the rest.
-
-    A spec in the project's own benchmarks/ goes before the shipped one of the same name.
-    """
-    name, rest = (re.match(r"([^:]*)(.*)", text, re.DOTALL) or ("", text, "")).groups()  # type: ignore[union-attr]
+def known_benchmarks(root: Path) -> dict[str, Path]:
+    """The specs by name: the shipped ones, and those of a project's own benchmarks/, which go before them."""
     known: dict[str, Path] = {}
     for folder in (shipped_folder(), root / "benchmarks"):
         known.update({file.name.removesuffix(SUFFIX): file for file in sorted(folder.glob(f"*{SUFFIX}"))})
+    return known
+
+
+def _argument(text: str, root: Path) -> str:
+    """`slake::en_open[11934]` as pytest takes it: path of the spec, then the rest."""
+    name, rest = (re.match(r"([^:]*)(.*)", text, re.DOTALL) or ("", text, "")).groups()  # type: ignore[union-attr]
+    known = known_benchmarks(root)
     if name not in known:
         raise UsageError(
             f"--vqa-benchmark: there is no benchmark {name!r}{nearest(name, known)}; there are {', '.join(known)}"

@@ -29,11 +29,13 @@ class DataSource:
         folder: under `--vqa-data` or the cache (or beside the spec), or under the installed package.
         package: an installed Python package that carries the data.
         extra: the extra of pytest-vqaeval that installs it.
+        samples: how many samples the published benchmark has, so that a part of it is known as such.
     """
 
     folder: str | None = None
     package: str | None = None
     extra: str | None = None
+    samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,10 @@ def _spec(path: Path, block: Block) -> Spec:
 
 def _data(block: Block) -> DataSource:
     source = DataSource(
-        block.text("folder", "") or None, block.text("package", "") or None, block.text("extra", "") or None
+        folder=block.text("folder", "") or None,
+        package=block.text("package", "") or None,
+        extra=block.text("extra", "") or None,
+        samples=int(block.number("samples", low=1, high=10**12)) if block.has("samples") else None,
     )
     folder = Path(source.folder or ".")
     if folder.is_absolute() or ".." in folder.parts:

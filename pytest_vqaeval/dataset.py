@@ -1,0 +1,64 @@
+"""A benchmark's data as a whole: all its samples, and the archive of their media."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_vqaeval.archive import Archive, media_roots
+from pytest_vqaeval.formats.vlmevalkit import link_pictures
+from pytest_vqaeval.records import Record, read_records
+from pytest_vqaeval.sample import Sample, build_samples
+from pytest_vqaeval.spec import Spec
+
+
+def read_samples(spec: Spec, files: Iterable[tuple[str | None, Path]]) -> list[Sample]:
+    """All samples of a benchmark.
+
+    Args:
+        spec: the benchmark.
+        files: its files of records, each with its subset (None: the record says it).
+
+    Raises:
+        DataError: a file is absent, broken as a whole or empty.
+        MissingExtra: a file can't be read without an extra.
+    """
+    return list(build_samples(spec, list(_records(spec, files))))
+
+
+def _records(spec: Spec, files: Iterable[tuple[str | None, Path]]) -> Iterator[tuple[str | None, Record]]:
+    before = 0
+    for subset, file in files:
+        records = read_records(file, spec.records.columns)
+        if subset is None and before:
+            records = [replace(record, before=before) for record in records]
+        before += len(records) if subset is None else 0
+        if _is_table(spec):
+            records = link_pictures(records)
+        for record in records:
+            if record.problem:
+                yield subset, record
+            elif problem := spec.problem_with(record.row):
+                yield subset, replace(record, problem=problem)
+            elif spec.keeps(record.row):
+                yield subset, record
+
+
+def open_archive(spec: Spec, folder: Path, started_in: Path, roots: Sequence[Path]) -> Archive:
+    """The media of a benchmark.
+
+    Args:
+        spec: the benchmark.
+        folder: its data folder.
+        started_in: the folder that relative paths may also be relative to.
+        roots: the media roots of the run; the spec's own, and VLMEvalKit's, come after them.
+    """
+    places = media_roots((*roots, *spec.media_roots))
+    if _is_table(spec):  # where VLMEvalKit keeps the pictures of a table
+        places += tuple(root / "images" / spec.path.stem for root in places)
+    return Archive(folder, started_in=started_in, roots=places)
+
+
+def _is_table(spec: Spec) -> bool:
+    return spec.sample.format.startswith("vlmevalkit")
