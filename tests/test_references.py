@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from pytest_vqaeval.errors import SpecError
-from pytest_vqaeval.gates import FailUnder, Verdict, judge
+from pytest_vqaeval.gates import Part, Verdict
+from pytest_vqaeval.gates.fail_under import FailUnder
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.reply import Reply
-from pytest_vqaeval.results import About, Result, summarize
+from pytest_vqaeval.results import Result, Tally
 from pytest_vqaeval.scorerule import ScoreRule
 from pytest_vqaeval.scoring import BUILT_IN, score_reply
 from pytest_vqaeval.scoring.base import Outcome, Score
@@ -75,8 +76,9 @@ def test_a_spec_without_reference(run: Run, shapes: Path) -> None:
 
 def test_a_gate_on_replies_alone_is_inconclusive() -> None:
     result = Result(benchmark="b", subset="s", id="1", model="m", nodeid="n", cluster="1", outcome=Outcome.SCORED)
-    (judged,) = judge(summarize([About("b", "B", "choice", 1)], [result]), [FailUnder(0.0)])
-    assert judged.verdict is Verdict.INCONCLUSIVE
+    finding = FailUnder(0.0).judge(Part("b", "m", "", Tally([result]), 1))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "no references" in finding.said
 
 
 @pytest.mark.parametrize("name", ["anls", "vqa_accuracy", "text_overlap"])

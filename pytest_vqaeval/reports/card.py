@@ -115,8 +115,8 @@ def _about(spec: Spec) -> Iterator[Fact]:
         yield "metrics", ", ".join(metric.name for metric, _ in spec.metrics)
     if spec.groups:
         yield "tables by", ", ".join(spec.groups)
-    if spec.fail_under is not None:
-        yield "gate", f"fail_under {spec.fail_under:g}"
+    for gate in spec.gates:
+        yield "gate", gate.name if gate.scope == spec.name else f"{gate.scope}: {gate.name}"
     target = f"--vqa-benchmark={spec.name}" if spec.path.name.endswith(SUFFIX) else spec.path.name
     yield "run", f"pytest {target} --vqa-model=NAME"
 
