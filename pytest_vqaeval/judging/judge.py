@@ -10,8 +10,11 @@ from typing import Any, Protocol
 from pytest_vqaeval.errors import ModelError
 from pytest_vqaeval.judging.prompt import JudgePrompt
 from pytest_vqaeval.judging.verdict import Malformed, Verdict, read_verdict
+from pytest_vqaeval.names import cut_middle
 from pytest_vqaeval.question import Message
 from pytest_vqaeval.reply import Reply
+
+_LONGEST = 2000  # characters of a judge's text in a result; the stored reply is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,9 @@ class Opinion:
             "model": self.judge,
             "verdict": self.verdict and self.verdict.said,
             "value": self.verdict and self.verdict.value,
-            "reason": self.verdict and self.verdict.reason,
+            "reason": self.verdict and cut_middle(self.verdict.reason, _LONGEST),
             "problem": self.problem,
-            "replies": None if self.verdict else [reply.text for reply in self.replies] or None,
+            "replies": None if self.verdict else [cut_middle(reply.text, _LONGEST) for reply in self.replies] or None,
             "asked": len(asked) or None,
             "reused": len(self.replies) - len(asked) or None,
             "retries": sum(reply.attempts - 1 for reply in asked) + max(0, self.failed - 1) or None,

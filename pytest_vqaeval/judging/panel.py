@@ -107,7 +107,8 @@ class Panel:
             outcome = Outcome.CORRECT
         else:  # why the rule found it wrong stays known
             outcome = rule.outcome if rule.outcome.counts_wrong else Outcome.WRONG
-        by_rule = {} if outcome is rule.outcome else {"by the rule": rule.outcome.value}
+        score = f" {rule.value:.4f}" if rule.outcome is Outcome.SCORED and rule.value is not None else ""
+        by_rule = {} if outcome is rule.outcome else {"by the rule": rule.outcome.value + score}
         said = {f"judge {opinion.judge}": _said(opinion) for opinion in opinions}
         return replace(rule, outcome=outcome, value=value, guessed=False, details={**by_rule, **rule.details, **said})
 

@@ -19,17 +19,24 @@ def judge_lines(report: BenchmarkReport, judged: Judgements, prefix: str) -> Ite
     prompt = about.get("prompt", {})
     yield f"{prefix}judged by {', '.join(map(one_line, about.get('models', ())))} ({about.get('strategy')}):"
     rule = report.overall.by_rule()
-    rows = [
-        ["strict (rule)" if recall else "rule", *tally_cells(rule, 1)],
-        ["recalled" if recall else "judge", *tally_cells(report.overall, 1)],
-    ]
-    measure = report.metric if report.overall.graded == rule.graded else f"score, {report.metric}"
-    header = ["", "answered" if rule.graded else "correct", measure, "95 % interval"]
-    table = tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=("left", *["right"] * 3))
+    final = report.overall
+    names = ("strict (rule)", "recalled") if recall else ("rule", "judge")
+    columns = ["answered" if rule.graded else "correct", report.metric]
+    if final.graded != rule.graded:  # two measures in one column
+        kinds = ["score" if tally.graded else "accuracy" for tally in (rule, final)]
+        names, columns = (f"{names[0]}: {kinds[0]}", f"{names[1]}: {kinds[1]}"), ["", ""]
+    rows = [[name, *tally_cells(tally, 1)] for name, tally in zip(names, (rule, final), strict=True)]
+    table = tabulate(
+        rows,
+        ["", *columns, "95 % interval"],
+        tablefmt="simple",
+        disable_numparse=True,
+        colalign=("left", *["right"] * 3),
+    )
     yield from (f"  {line}" for line in table.split("\n"))
-    yield f"  {_turned(judged, recall, graded=rule.graded or report.overall.graded)}"
-    if judged.not_judged and recall:
-        between = " to ".join(percent(bound) for bound in report.overall.bounds)
+    yield f"  {_turned(judged, recall, graded=rule.graded or final.graded)}"
+    if judged.not_judged and recall and not rule.graded:
+        between = " to ".join(percent(bound) for bound in final.bounds)
         yield f"  too high: those not judged are all wrong by the rule; it lies at {between}"
     if recall:
         yield "  the recalled figure is not comparable with published ones"

@@ -178,7 +178,15 @@ def test_a_judge_beside_bleu_and_rouge(shapes: Path, pytester: pytest.Pytester, 
     assert (overall["correct"], overall["wrong"], overall["error"], overall["score"]) == (6, 3, 3, None)
     assert benchmark["metrics"]["rouge-l-r"] == 0.5
     assert (told["rule"]["score"], told["rule"]["answered"], told["not_judged"]) == (0.5, 12, 3)
-    result.stdout.fnmatch_lines(["  rouge-l-r: 50.00 % of 12", "  12 *: 3 not judged"])
+    result.stdout.fnmatch_lines(
+        [
+            "  rouge-l-r: 50.00 % of 12",
+            "*: score * 12 * 50.00 %*",
+            "*: accuracy *6 of 9 *66.67 %*",
+            "  12 *: 3 not judged",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*too high*")
 
 
 def test_several_judges(shapes: Path, pytester: pytest.Pytester) -> None:
