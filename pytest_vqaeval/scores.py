@@ -25,7 +25,7 @@ class SampleScore:
     """The score of a sample: the mean of its repeats; between `low` and `high` where a reply is missing.
 
     Attributes:
-        outcome: of its only reply; None where there are several, or none.
+        outcome: of its only reply; None where there are several, or none, or a score without right and wrong.
     """
 
     low: float
@@ -150,7 +150,11 @@ def scores_of(
 def _score(rows: list[Result], repeats: int) -> SampleScore:
     known = [row.score for row in rows if row.outcome.answered and row.score is not None]
     low, high = sum(known) / repeats, (sum(known) + repeats - len(known)) / repeats
-    only = rows[0] if repeats == 1 and known else None
+    only = rows[0].outcome if repeats == 1 and known else None
     return SampleScore(
-        low, low if len(known) == repeats else high, rows[0].cluster, rows[0].nodeid, only.outcome if only else None
+        low,
+        low if len(known) == repeats else high,
+        rows[0].cluster,
+        rows[0].nodeid,
+        None if only is Outcome.SCORED else only,
     )

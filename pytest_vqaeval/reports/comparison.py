@@ -142,7 +142,7 @@ def _changes(name: str, changes: Sequence[Change], show: int) -> Iterator[str]:
 
 def _score(change: Change, *, old: bool) -> str:
     sample = change.old if old else change.new
-    return sample.outcome.value if sample.outcome and sample.outcome.value != "scored" else f"{sample.low:.2f}"
+    return sample.outcome.value if sample.outcome else f"{sample.low:.2f}"
 
 
 def _letters(count: int) -> list[str]:
