@@ -55,21 +55,26 @@ def build_table_vqa(row: Mapping[str, Any], prompt: Template = ONE_WORD) -> Ques
 
 def link_pictures(records: Sequence[Record]) -> list[Record]:
     """The records with the picture itself in the place of the index of the row that has it."""
-    by_index = {str(record.row["index"]): record for record in records if "index" in record.row}
-    return [_linked(record, by_index) for record in records]
+    with_picture: dict[str, Record] = {}
+    for record in records:
+        if "index" in record.row and not _is_index(record.row.get("image")):
+            with_picture.setdefault(str(record.row["index"]), record)
+    return [_linked(record, with_picture) for record in records]
 
 
-def _linked(record: Record, by_index: Mapping[str, Record]) -> Record:
-    index = record.row.get("image")
-    if isinstance(index, int):
-        index = str(index)
-    if not isinstance(index, str) or not 0 < len(index) <= _LONGEST_INDEX:
+def _is_index(image: Any) -> bool:
+    """Whether a cell names another row, or is empty."""
+    return is_absent(image) or isinstance(image, int) or (isinstance(image, str) and len(image) <= _LONGEST_INDEX)
+
+
+def _linked(record: Record, with_picture: Mapping[str, Record]) -> Record:
+    image = record.row.get("image")
+    if is_absent(image) or not _is_index(image):
         return record
-    other = by_index.get(index.strip())
-    picture = other.row.get("image") if other else None
-    if is_absent(picture) or (isinstance(picture, str) and len(picture) <= _LONGEST_INDEX):
-        return replace(record, problem=f"field 'image' is {index!r}, and no row with this index has a picture")
-    return replace(record, row={**record.row, "image": picture})
+    other = with_picture.get(str(image).strip())
+    if other is None:
+        return replace(record, problem=f"field 'image' is {str(image)!r}, and no row with this index has a picture")
+    return replace(record, row={**record.row, "image": other.row["image"]})
 
 
 def _question(row: Mapping[str, Any], text: str, references: tuple[str, ...], options: tuple[str, ...]) -> Question:
