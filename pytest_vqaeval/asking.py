@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_vqaeval.errors import DataError, Failure, FatalError, ModelError
 from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.media import Encoded, MediaCache, Reader
 from pytest_vqaeval.models import Model
-from pytest_vqaeval.models.chat import request_key
+from pytest_vqaeval.models.chat import Prepared, map_pictures, request_key
 from pytest_vqaeval.question import Message, Question, values_in
 from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.results import Identity
 from pytest_vqaeval.sample import Sample
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+"""Gives the body that is sent in the place of the one it is given, which it may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,15 @@ class Asker:
         self.replies, self._media = replies, media
         self.answered: set[int] = set()  # the models that gave a reply, by their id()
 
-    def ask(self, sample: Sample, model: Model, label: str, reader: Reader) -> Asked:
+    def ask(self, sample: Sample, model: Model, label: str, reader: Reader, change: Change | None = None) -> Asked:
         """Ask a sample's question, unless the store has the reply.
+
+        Args:
+            sample: whose question it is.
+            model: who is asked.
+            label: the model's name in the run.
+            reader: the benchmark's media.
+            change: sees the whole request, where the model tells it, before it is sent.
 
         Raises:
             DataError: the record or a medium can't be used.
@@ -56,9 +67,10 @@ class Asker:
         if stored is not None:
             return Asked(question, stored(sample))
         try:
-            messages = self._media.load(question.messages, reader)
+            loaded = self._media.load(question.messages, reader)
         except DataError as error:
             raise DataError(f"{sample.where}: {error}") from None
+        messages = _changed(loaded, model, change) if change else loaded
         line = ModelLine(self, model, label, identity_of(sample, label))
         key = line.key(messages)
         reply = line.find(key) or line.ask(messages, key)
@@ -73,6 +85,14 @@ class Asker:
         messages = self._media.load(question.messages, reader)
         parts = (part for message in messages if isinstance(message["content"], list) for part in message["content"])
         return [part for part in parts if part["type"] == "image_url"]
+
+
+def _changed(messages: list[Message], model: Model, change: Change) -> list[Message]:
+    """What is sent in the place of the messages. The change gets a copy: messages are not its to keep or spoil."""
+    body_of: Callable[[Sequence[Message]], dict[str, Any]] | None = getattr(model, "body", None)
+    if body_of is None:
+        return messages
+    return Prepared(change(map_pictures(body_of(messages), lambda picture: picture)))
 
 
 def identity_of(sample: Sample, label: str) -> Identity:

@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_vqaeval.results import Result, Summary
+    from pytest_vqaeval.sample import Sample
     from pytest_vqaeval.settings import Settings
 
 
@@ -24,6 +25,17 @@ def pytest_vqa_scorers() -> Mapping[str, Callable[..., Any]]:  # type: ignore[em
 @pytest.hookspec(firstresult=True)
 def pytest_vqa_model(name: str, settings: Settings) -> Any:
     """The model for a name given with `--vqa-model`, or None to leave it to others. The first result counts."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_vqa_request(sample: Sample, body: dict[str, Any]) -> dict[str, Any] | None:
+    """A request is about to be sent: change its `body` in place, or return another. The first result counts.
+
+    Called once per sample, however often the request is tried, in the threads that ask ahead: several calls run at
+    once, and none may wait long. The body is part of the key under which a reply is stored: a changed body is another
+    request. Pictures are texts (data URLs), whose `str()` describes them; where they are left alone their bytes need
+    not be copied. An exception is the error of this sample. Only models behind a server have a body.
+    """
 
 
 @pytest.hookspec

@@ -20,6 +20,7 @@ from pytest_vqaeval.models import Model, as_model
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.reports.block import explain
+from pytest_vqaeval.request_hook import request_change
 from pytest_vqaeval.results import Result
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring import as_score
@@ -39,7 +40,7 @@ def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> R
     with _fatal_stops(evaluation):
         evaluation.check_scorer(sample.spec)
         evaluation.panel(sample.spec)  # before anything is sent: is there a judge, if there must be one?
-        work = _work(evaluation, sample, asking, label, lambda: reader, judging=False)
+        work = _work(evaluation, running.item, sample, asking, label, lambda: reader, judging=False)
         ahead = _look_ahead(running.item, evaluation, asking, label)
         running.reader = reader
         running.asked = ahead.ask(running.item, work) if ahead else work()
@@ -59,6 +60,7 @@ def _fatal_stops(evaluation: Evaluation) -> Iterator[None]:
 
 def _work(
     evaluation: Evaluation,
+    item: pytest.Item,
     sample: Sample,
     model: Model,
     label: str,
@@ -70,7 +72,7 @@ def _work(
 
     def work() -> Asked:
         reader = reader_of()
-        asked = evaluation.asker.ask(sample, model, label, reader)
+        asked = evaluation.asker.ask(sample, model, label, reader, request_change(item, sample))
         return judge_ahead(evaluation, sample, asked, label, reader) if judging else asked
 
     return work
@@ -90,7 +92,7 @@ def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: 
         if shared_fixtures(later) != fixtures or model_label_of(later, evaluation) != label:
             return None
         judging = has_own_fixture(later, "vqa_score")
-        return _work(evaluation, sample, model, label, lambda: evaluation.archive(sample.spec), judging=judging)
+        return _work(evaluation, later, sample, model, label, lambda: evaluation.archive(sample.spec), judging=judging)
 
     def make() -> LookAhead | None:
         order = order_of(item.session)

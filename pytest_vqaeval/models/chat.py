@@ -26,6 +26,14 @@ def map_pictures(value: Any, picture: Callable[[Encoded], Any]) -> Any:
     return picture(value) if isinstance(value, Encoded) else value
 
 
+class Prepared(list[Message]):
+    """Messages that know the whole request which was made of them, and is sent in the place of another."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        super().__init__(body.get("messages") or ())
+        self.body = dict(body)
+
+
 def encode_body(body: Mapping[str, Any]) -> bytes:
     """The JSON of a request as UTF-8.
 
@@ -44,7 +52,7 @@ def encode_body(body: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(map_pictures(body, token), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise UsageError(f"the request can't be written as JSON ({error}); check --vqa-generation and hooks") from None
+        raise _no_json(error) from None
     try:
         content = text.encode()
     except UnicodeEncodeError:
@@ -54,6 +62,10 @@ def encode_body(body: Mapping[str, Any]) -> bytes:
     for picture, tail in zip(pictures, tails, strict=True):
         pieces += (picture.encode("ascii"), tail)
     return b"".join(pieces)
+
+
+def _no_json(error: Exception) -> UsageError:
+    return UsageError(f"the request can't be written as JSON ({error}); check --vqa-generation and hooks")
 
 
 def request_key(messages: Sequence[Message], model: str, generation: Mapping[str, Any], kind: str, repeat: int) -> str:
@@ -70,11 +82,16 @@ def request_key(messages: Sequence[Message], model: str, generation: Mapping[str
 
     Returns:
         A sha256 as 64 hex digits.
+
+    Raises:
+        UsageError: it holds what JSON can't express.
     """
     request = {"messages": messages, "model": model, "generation": generation, "kind": kind, "repeat": repeat}
-    canonical = json.dumps(
-        map_pictures(request, lambda picture: {"sha256": picture.sha256}), sort_keys=True, separators=(",", ":")
-    )
+    pictures_by_hash = map_pictures(request, lambda picture: {"sha256": picture.sha256})
+    try:
+        canonical = json.dumps(pictures_by_hash, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise _no_json(error) from None
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -12,13 +12,13 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
 
 from pytest_vqaeval.errors import Failure, ModelError, UsageError
-from pytest_vqaeval.models.chat import encode_body, map_pictures, read_error, read_reply, request_key
+from pytest_vqaeval.models.chat import Prepared, encode_body, read_error, read_reply, request_key
 from pytest_vqaeval.models.endpoint import endpoint
 from pytest_vqaeval.models.pace import ADAPT_ABOVE, Pace
 from pytest_vqaeval.models.retry import (
@@ -68,7 +68,6 @@ class OpenAI:
         generation: further keys of the body, as they are; `temperature` is 0 unless it is among them.
         headers: further request headers.
         concurrency: how many requests may be in flight at once; above 16 fewer after a 429.
-        on_request: sees each body before it is sent; may change it in place or return another.
         options: what the options that set url and key begin with, for messages (`--vqa`, or `--vqa-judge`).
 
     Attributes:
@@ -91,7 +90,6 @@ class OpenAI:
         generation: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         concurrency: int = 8,
-        on_request: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
         options: str = "--vqa",
     ) -> None:
         self.name = name
@@ -104,7 +102,6 @@ class OpenAI:
         self._retries = retries
         self._total_s = timeout_s * (retries + 1)
         self.pace = Pace(concurrency, adapt=concurrency > ADAPT_ABOVE, longest_s=self._total_s)
-        self._on_request = on_request
         self._options = options
         self._patience = Patience()
         self._endpoint = endpoint(url, api_key, headers or {}, options)
@@ -133,12 +130,10 @@ class OpenAI:
         return (self.pace,)
 
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """The request as it is sent, `on_request` included; pictures are still Encoded strings."""
-        body = {"model": self.name, "messages": messages, **self.generation}
-        if self._on_request is None:
-            return body
-        body = map_pictures(body, lambda picture: picture)  # theirs to change; the messages are asked again in a retry
-        return self._on_request(body) or body
+        """The request as it is sent, but for the pictures, which are still Encoded strings."""
+        if isinstance(messages, Prepared):
+            return messages.body
+        return {"model": self.name, "messages": messages, **self.generation}
 
     def key(self, messages: Sequence[Message], kind: str, repeat: int) -> str:
         """The `request_key` of the body that `ask(messages)` sends."""

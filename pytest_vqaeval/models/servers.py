@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_vqaeval.errors import Failure, ModelError
 from pytest_vqaeval.models.openai import OpenAI
@@ -94,6 +94,10 @@ class Servers:
     def paces(self) -> tuple[Pace, ...]:
         """The paces of all servers."""
         return tuple(server.model.pace for server in self._servers)
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """The request, which is the same for all servers."""
+        return self._servers[0].model.body(messages)
 
     def key(self, messages: Sequence[Message], kind: str, repeat: int) -> str:
         """The `request_key`, in which the address has no part."""

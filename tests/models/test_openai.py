@@ -13,7 +13,7 @@ import pytest
 from pytest_vqaeval.errors import Failure, ModelError, UsageError
 from pytest_vqaeval.media import Encoded
 from pytest_vqaeval.models import openai
-from pytest_vqaeval.models.chat import encode_body
+from pytest_vqaeval.models.chat import Prepared, encode_body
 from pytest_vqaeval.models.openai import OpenAI, request_key
 from pytest_vqaeval.models.pace import Pace
 from pytest_vqaeval.reply import Reply
@@ -160,26 +160,14 @@ def test_the_base_url_may_be_written_in_several_ways(model, more):
         assert model(server.url + more).ask(question()).text == "yes"
 
 
-def test_on_request_may_change_the_body_in_place_without_touching_the_messages(model):
-    def change(body):
-        body["seed"] = 7
-        body["messages"].insert(0, {"role": "system", "content": "Be brief."})
-        body["messages"][1]["content"][1]["text"] = "changed"
-
-    messages = question()
+def test_a_prepared_request_is_sent_as_it_is(model):
     answers = iter([Answer(status=500), Answer("yes")])
     with ModelServer(lambda request: next(answers), keep_bodies=True) as server:
-        model(server, retries=1, on_request=change).ask(messages)
-    assert messages == question()
+        asked = model(server, retries=1)
+        asked.ask(Prepared({**asked.body(question()), "model": "other", "seed": 7}))
     body = server.requests[1].body
-    assert (body["seed"], len(body["messages"]), server.requests[1].text) == (7, 2, "changed")
-    assert body["messages"][1]["content"][0]["image_url"]["url"] == picture()
-
-
-def test_on_request_may_return_another_body(model):
-    with ModelServer("yes", keep_bodies=True) as server:
-        model(server, on_request=lambda body: {**body, "model": "other"}).ask(question())
-    assert server.requests[0].body["model"] == "other"
+    assert (body["model"], body["seed"], body["temperature"]) == ("other", 7, 0)
+    assert body["messages"][0]["content"][0]["image_url"]["url"] == picture()
 
 
 def test_one_connection_for_each_thread(model):
@@ -284,8 +272,9 @@ def test_the_key_of_a_model_is_that_of_the_body_that_it_sends(model):
     assert plain.key(question(), "answer", 1) == model(
         "https://other/v1", generation={"top_p": 1}, timeout_s=1, api_key=None
     ).key(question(), "answer", 1)
-    hooked = model("http://localhost:1/v1", generation={"top_p": 1}, on_request=lambda body: {**body, "seed": 1})
-    assert hooked.key(question(), "answer", 1) != plain.key(question(), "answer", 1)
+    assert plain.key(Prepared(plain.body(question())), "answer", 1) == plain.key(question(), "answer", 1)
+    seeded = Prepared({**plain.body(question()), "seed": 1})
+    assert plain.key(seeded, "answer", 1) != plain.key(question(), "answer", 1)
 
 
 # What comes back
