@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +71,18 @@ def json_line(row: Mapping[str, Any]) -> str:
         except UnicodeEncodeError:
             text = json.dumps(row, separators=(",", ":"))
     return text + "\n"
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that was written like this; none if it is absent. A torn line (a kill) is passed over."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    for line in text.split("\n"):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row

@@ -59,6 +59,7 @@ class Evaluation:
         own_scorers: Callable[[], Sequence[Mapping[str, Any]]],
         run_folder: str | None = None,
         workers: int = 1,
+        replayed: Mapping[str, str] | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -69,6 +70,8 @@ class Evaluation:
             own_scorers: gives the scorers that users registered.
             run_folder: where the run's files are, if it is known yet.
             workers: how many processes share the requests in flight.
+            replayed: by name of a replayed model its whole path, where the controller knows it: once the new run has
+                begun, `latest` is another.
 
         Raises:
             UsageError: a model, a judge or a server is named twice.
@@ -81,6 +84,8 @@ class Evaluation:
         check_urls(settings.url)
         self.folder = RunFolder(Path(run_folder)) if run_folder else None
         self.abouts: dict[str, About] = {}
+        self.replayed = dict(replayed or {})
+        self._out = settings.out or started_in / ".vqaeval"
         self._started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
         self._models: dict[str, Model] = {}
         self._collected: dict[str, Sequence[Sample]] = {}
@@ -103,14 +108,16 @@ class Evaluation:
             UsageError: a file or URL can't be used, or there is no judge for a strategy that needs one.
         """
         named = zip(self.judge_labels, self.settings.judge, strict=True)
-        self.judges = {
-            label: make_judge(name, self.settings, self._started_in, self.concurrency) for label, name in named
-        }
+        self.judges = {label: make_judge(name, self.settings, self.concurrency) for label, name in named}
         strategy = self.settings.judge_strategy
         if strategy not in (None, "rule") and not self.judges:
             raise UsageError(f"--vqa-judge-strategy={strategy} needs a judge: name one with --vqa-judge")
         for name, label in zip(self.settings.model, self.labels, strict=True):
             if name.startswith("replay:"):
+                if name not in self.replayed:
+                    from pytest_vqaeval.models.replay import locate
+
+                    self.replayed[name] = locate(name, self._out, self._started_in)
                 self.model(label)
 
     def note_selection(self, selection: Selection) -> None:
@@ -141,7 +148,7 @@ class Evaluation:
         """
         if label not in self._models:
             name = self.settings.model[self.labels.index(label)]
-            self._models[label] = make_model(name, self.settings, self._started_in, self.concurrency)
+            self._models[label] = make_model(self.replayed.get(name, name), self.settings, self.concurrency)
         return self._models[label]
 
     def panel(self, spec: Spec) -> Panel | None:

@@ -83,6 +83,7 @@ def _evaluation(config: pytest.Config) -> Evaluation:
             config.hook.pytest_vqa_scorers,
             worker.get("vqa_run"),
             worker.get("workercount", 1),
+            worker.get("vqa_replayed"),
         )
     return config.stash[EVALUATION]
 

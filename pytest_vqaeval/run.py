@@ -121,6 +121,7 @@ class Run:
         self.open_folder()
         assert self._folder
         node.workerinput["vqa_run"] = str(self._folder.path)
+        node.workerinput["vqa_replayed"] = self._evaluation.replayed
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

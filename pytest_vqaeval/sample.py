@@ -34,6 +34,7 @@ class Sample:
         marks: names of pytest marks that come from the data.
         problem: why it can't be asked; such a sample is an error.
         repeat: which asking of the same question it is, from 1.
+        position: among the samples of its subset in the data, from 0.
         units: for each metric over several samples, the name of those that it belongs to and how many they are.
     """
 
@@ -46,6 +47,7 @@ class Sample:
     marks: tuple[str, ...] = ()
     problem: str | None = None
     repeat: int = 1
+    position: int = 0
     units: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
@@ -123,10 +125,13 @@ def build_samples(spec: Spec, records: Sequence[tuple[str | None, Record]]) -> I
     lacking = _lacking_reference(spec, [record for _, record in records])
     first: dict[tuple[str, str], str] = {}
     nodes: set[tuple[str, str]] = set()
-    for position, (file_subset, record) in enumerate(records):
+    in_subset: Counter[str] = Counter()
+    for number, (file_subset, record) in enumerate(records):
         sample = _sample(spec, file_subset, record)
-        if position in lacking and not sample.problem:
-            sample = replace(sample, problem=f"{record.where}: {lacking[position]}")
+        sample = replace(sample, position=in_subset[sample.subset])
+        in_subset[sample.subset] += 1
+        if number in lacking and not sample.problem:
+            sample = replace(sample, problem=f"{record.where}: {lacking[number]}")
         key = (sample.subset, sample.id)
         if key in first:
             sample = _broken(sample, f"{record.where}: id {sample.id!r} is also that of {first[key]}", record)

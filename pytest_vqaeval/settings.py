@@ -243,8 +243,8 @@ OPTIONS = (
     Option(
         "model",
         "NAME",
-        "model to evaluate: NAME or NAME@URL of an OpenAI-compatible server, `demo` (built in), or `replay:FILE` "
-        "(stored replies); give it again for another column",
+        "model to evaluate: NAME or NAME@URL of an OpenAI-compatible server, `demo` (built in), or "
+        "`replay:FILE|RUN` (stored replies, of EvalScope too); give it again for another column",
         _text,
         many=True,
     ),

@@ -7,12 +7,12 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval.appendfile import AppendFile, json_line
+from pytest_vqaeval.appendfile import AppendFile, json_line, read_rows
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.names import folder_name
 from pytest_vqaeval.results import About, Identity, Result, Summary, summarize
@@ -45,6 +45,11 @@ def new_run(out: Path, models: Iterable[str]) -> RunFolder:
     return RunFolder(path)
 
 
+def is_run(path: Path) -> bool:
+    """There is a run in this folder."""
+    return (path / _HEADER).is_file()
+
+
 def find_run(out: Path, name: str) -> RunFolder:
     """The folder of a run: `latest`, its name below `runs/`, or a path.
 
@@ -52,7 +57,7 @@ def find_run(out: Path, name: str) -> RunFolder:
         UsageError: there is none; the message lists the newest.
     """
     for path in (out / name, out / "runs" / name, Path(name)):
-        if (path / _HEADER).is_file():
+        if is_run(path):
             return RunFolder(path.resolve())
     newest = sorted(path.name for path in (out / "runs").glob("*"))[-5:]
     known = f"; there are {', '.join(newest)}" if newest else f"; there are no runs in {out}"
@@ -99,7 +104,7 @@ def read_run(path: Path) -> StoredRun:
     if not isinstance(header, dict) or header.get("schema") != SCHEMA:
         raise UsageError(f"{path / _HEADER} was written by another version of pytest-vqaeval")
     selection = RunFolder(path).read_selection()
-    results = {result.identity: result for result in map(Result.from_json, _read(path / _SAMPLES))}
+    results = {result.identity: result for result in map(Result.from_json, read_rows(path / _SAMPLES))}
     return StoredRun(path, header, selection.abouts, final_results(selection, results))
 
 
@@ -170,7 +175,7 @@ class RunFolder:
     def read_selection(self) -> Selection:
         """What the run selected; empty where no process got as far as that."""
         selection = Selection([], [])
-        for row in _read(self.path / _SELECTED):
+        for row in read_rows(self.path / _SELECTED):
             if "about" in row:
                 selection.abouts.append(About(**row["about"]))
             else:
@@ -219,21 +224,6 @@ class RunFolder:
 
     def _replace(self, name: str, text: str) -> None:
         write_whole(self.path / name, text)
-
-
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSONL file; a torn last line (the process was killed) is passed over."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return
-    for line in text.split("\n"):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            yield row
 
 
 def final_results(selection: Selection, results: Mapping[Identity, Result]) -> list[Result]:

@@ -33,9 +33,10 @@ class Model(Protocol):
 
 
 def model_label(name: str) -> str:
-    """What a model is called in reports: without its URL, and without the folder of a replayed file."""
+    """What a model is called in reports: without its URL, and without the folder of a replayed file or run."""
     if name.startswith("replay:"):
-        return "replay:" + Path(name.removeprefix("replay:")).name
+        place, colons, model = name.removeprefix("replay:").partition("::")
+        return f"replay:{Path(place).name}{colons}{model}"
     return name.partition("@http")[0]
 
 
@@ -73,13 +74,12 @@ def _with_place(label: str, name: str) -> str:
     return f"{label}@{place.hostname}:{place.port}" if place.hostname else label
 
 
-def make_model(name: str, settings: Settings, folder: Path, concurrency: int, options: str = "--vqa") -> Model:
+def make_model(name: str, settings: Settings, concurrency: int, options: str = "--vqa") -> Model:
     """The model that `--vqa-model` names.
 
     Args:
-        name: `NAME`, `NAME@URL`, `demo` or `replay:FILE`.
+        name: `NAME`, `NAME@URL`, `demo`, or `replay:PATH` with a whole path.
         settings: the run's settings.
-        folder: the folder pytest was started in; a replayed file is relative to it.
         concurrency: how many requests this process keeps in flight.
         options: what the options that set URL and key begin with, for messages.
 
@@ -91,9 +91,9 @@ def make_model(name: str, settings: Settings, folder: Path, concurrency: int, op
 
         return Demo()
     if name.startswith("replay:"):
-        from pytest_vqaeval.models.replay import Replay
+        from pytest_vqaeval.models.replay import Replay, open_replies
 
-        return Replay(model_label(name), folder / Path(name.removeprefix("replay:")).expanduser())
+        return Replay(model_label(name), open_replies(name, settings.repeats))
     from pytest_vqaeval.models.openai import OpenAI
     from pytest_vqaeval.models.servers import Servers
 
@@ -115,7 +115,7 @@ def make_model(name: str, settings: Settings, folder: Path, concurrency: int, op
     return servers[0] if len(servers) == 1 else Servers(servers, settings.retries, settings.timeout)
 
 
-def make_judge(name: str, settings: Settings, folder: Path, concurrency: int) -> Model:
+def make_judge(name: str, settings: Settings, concurrency: int) -> Model:
     """The model that `--vqa-judge` names: like others, but a model's key and headers go to no other server.
 
     Raises:
@@ -133,7 +133,7 @@ def make_judge(name: str, settings: Settings, folder: Path, concurrency: int) ->
         generation=settings.judge_generation,
         header=settings.header if same else (),
     )
-    return make_model(served, own, folder, concurrency, "--vqa-judge")
+    return make_model(served, own, concurrency, "--vqa-judge")
 
 
 def as_model(value: Any, name: str) -> Model:
