@@ -105,6 +105,9 @@ def read_run(path: Path) -> StoredRun:
         raise UsageError(f"{path / _HEADER} was written by another version of pytest-vqaeval")
     selection = RunFolder(path).read_selection()
     results = {result.identity: result for result in map(Result.from_json, read_rows(path / _SAMPLES))}
+    if selection.rows:  # what an earlier session selected, and the one that resumed it did not, is not of the run
+        selected = {row.identity for row in selection.rows}
+        results = {identity: result for identity, result in results.items() if identity in selected}
     return StoredRun(path, header, selection.abouts, final_results(selection, results))
 
 

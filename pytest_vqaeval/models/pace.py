@@ -152,7 +152,10 @@ class Pace:
             elif asked_s is None:
                 return
             begin = max(self._clock(), self._paused_until)
-            until = self._clock() + wait_s(self._refused, asked_s, self._random())
+            wait = wait_s(self._refused, asked_s, self._random())
+            if asked_s is None or asked_s <= self._longest_s:  # only the server's own wish may be too long
+                wait = min(wait, self._longest_s)
+            until = self._clock() + wait
             if until > begin:
                 self._paused_s += until - begin
                 self._paused_until = until

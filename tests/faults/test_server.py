@@ -71,7 +71,7 @@ def test_a_storm_without_end_ends_after_the_time_that_a_sample_gets(shapes: Path
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-def test_bodies_that_are_no_replies(shapes: Path, run: Run, retries: int) -> None:
+def test_bodies_that_are_no_replies(shapes: Path, pytester: pytest.Pytester, retries: int) -> None:
     many(shapes, 20)
     bad = dict(zip(range(3, 20, 3), BODIES.values(), strict=False))  # 3, 6, 9, 12, 15
     seen: set[int] = set()
@@ -83,14 +83,14 @@ def test_bodies_that_are_no_replies(shapes: Path, run: Run, retries: int) -> Non
         return Answer(body=bad[number]) if number in bad and first else correct(request)
 
     with ModelServer(answer) as server:
-        result = run(*ALL, f"--vqa-model=m@{server.url}", f"--vqa-retries={retries}")
+        result = pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}", f"--vqa-retries={retries}")
     assert account(shapes, 20) == ({"correct": 20} if retries else {"correct": 15, "error": 5})
     assert server.count == (25 if retries else 20)
     assert result.ret == (0 if retries else 1)
     assert len(stored_replies(shapes)) == (20 if retries else 15)  # a failure is not stored
 
 
-def test_connections_that_break_or_stall(shapes: Path, run: Run) -> None:
+def test_connections_that_break_or_stall(shapes: Path, pytester: pytest.Pytester) -> None:
     many(shapes, 20)
     faults = {4: Answer("yes", cut_after=20), 8: Answer("yes", stall_s=5), 12: Answer("yes", latency_s=5)}
 
@@ -99,7 +99,7 @@ def test_connections_that_break_or_stall(shapes: Path, run: Run) -> None:
 
     started = time.monotonic()
     with ModelServer(answer) as server:
-        result = run(*ALL, f"--vqa-model=m@{server.url}", "--vqa-retries=1", "--vqa-timeout=0.5")
+        result = pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}", "--vqa-retries=1", "--vqa-timeout=0.5")
     assert account(shapes, 20) == {"correct": 17, "error": 3}
     assert server.count == 17 + 3 * 2
     assert time.monotonic() - started < 60
@@ -157,7 +157,7 @@ def test_a_key_that_is_refused_in_the_middle_stops_the_run(
     assert second.count == 170
 
 
-def test_refused_samples_leave_their_neighbours_alone(shapes: Path, run: Run) -> None:
+def test_refused_samples_leave_their_neighbours_alone(shapes: Path, pytester: pytest.Pytester) -> None:
     refusals = {
         2: Answer("at most 4096 tokens", status=400),
         5: Answer("image too large", status=413),
@@ -168,7 +168,7 @@ def test_refused_samples_leave_their_neighbours_alone(shapes: Path, run: Run) ->
         return refusals.get(number_of(request.text)) or correct(request)
 
     with ModelServer(answer) as server:
-        result = run(*ALL, f"--vqa-model=m@{server.url}")
+        result = pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}")
     assert account(shapes, 12) == {"correct": 9, "error": 3}
     assert server.count == 12  # nothing is gained by asking again
     assert result.ret == 1
@@ -177,13 +177,15 @@ def test_refused_samples_leave_their_neighbours_alone(shapes: Path, run: Run) ->
     )
 
 
-def test_an_error_is_asked_again_by_the_next_session_and_replies_are_not(shapes: Path, run: Run) -> None:
+def test_an_error_is_asked_again_by_the_next_session_and_replies_are_not(
+    shapes: Path, pytester: pytest.Pytester
+) -> None:
     with ModelServer(
         lambda request: Answer(status=500) if number_of(request.text) == 3 else correct(request)
     ) as server:
-        run(*ALL, f"--vqa-model=m@{server.url}", "--vqa-retries=0")
+        pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}", "--vqa-retries=0")
     assert counts_of(shapes) == {"correct": 11, "error": 1}
     with ModelServer(correct) as second:
-        assert run(*ALL, f"--vqa-model=m@{second.url}", "--vqa-resume").ret == 0
+        assert pytester.runpytest(*ALL, f"--vqa-model=m@{second.url}", "--vqa-resume").ret == 0
     assert [number_of(request.text) for request in second.requests] == [3]
     assert account(shapes, 12) == {"correct": 12}

@@ -196,6 +196,16 @@ def test_a_storm_of_refusals_is_waited_for_no_longer_than_the_longest_pause(cloc
     succeed(pace)
 
 
+@pytest.mark.parametrize("asked_s", [None, 1])
+def test_a_pause_that_the_server_did_not_ask_for_is_never_too_long(clock, asked_s):
+    pace = pace_of(4, clock, longest_s=4)
+    for _ in range(10):
+        refuse(pace, asked_s)
+        assert pace.pause_s <= 4
+        clock.now += 4.1
+    succeed(pace)
+
+
 def test_stop_wakes_all_who_wait_and_refuses_all_who_come():
     pace, errors, held = pace_of(1), [], threading.Event()
 
