@@ -177,9 +177,7 @@ def test_refused_samples_leave_their_neighbours_alone(shapes: Path, pytester: py
     )
 
 
-def test_an_error_is_asked_again_by_the_next_session_and_replies_are_not(
-    shapes: Path, pytester: pytest.Pytester
-) -> None:
+def test_the_next_session_asks_errors_again_and_replies_not(shapes: Path, pytester: pytest.Pytester) -> None:
     with ModelServer(
         lambda request: Answer(status=500) if number_of(request.text) == 3 else correct(request)
     ) as server:
