@@ -202,6 +202,14 @@ def attach_result(
     result = _blank(item, sample, evaluation, **facts)
     if result.outcome is not Outcome.NOT_RUN:
         report.vqa = result.to_json()  # type: ignore[attr-defined]
+        _note_properties(item, result)
+
+
+def _note_properties(item: pytest.Item, result: Result) -> None:
+    """JUnit's `<property>`; those of an earlier try (a rerun) go. The report of the teardown carries them."""
+    facts = {"subset": result.subset, "category": result.category, "outcome": result.outcome.value}
+    others = [(name, value) for name, value in item.user_properties if name not in facts]
+    item.user_properties[:] = [*others, *((name, value) for name, value in facts.items() if value is not None)]
 
 
 def _verdict(score: Score | None, call: pytest.CallInfo[None]) -> dict[str, Any]:

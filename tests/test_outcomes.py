@@ -41,7 +41,7 @@ def test_each_outcome(shapes: Path, run: Run) -> None:
     result.stdout.fnmatch_lines(
         ["  3 correct, 2 wrong, 0 unparsed, 2 truncated, 2 empty, 3 error, 0 not run"],
     )
-    result.stdout.fnmatch_lines(["  incomplete: 25.00 % if all 3 missing are wrong, 50.00 % if right"])
+    result.stdout.fnmatch_lines(["  incomplete: 25.00 % of 12 if all 3 missing are wrong, 50.00 % if right"])
     (benchmark,) = summary_of(shapes)["benchmarks"]
     assert benchmark["overall"]["accuracy"] == pytest.approx(3 / 9)
     assert benchmark["overall"]["bounds"] == [3 / 12, 6 / 12]

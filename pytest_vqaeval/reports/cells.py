@@ -5,6 +5,8 @@ from __future__ import annotations
 from pytest_vqaeval.results import Tally
 from pytest_vqaeval.scoring.base import Outcome
 
+FEW = 20  # samples; a share of fewer is marked: a single answer moves it by five points and more
+
 
 def tally_cells(tally: Tally, models: int) -> list[str]:
     """A tally in three cells, or in one where several models stand side by side."""

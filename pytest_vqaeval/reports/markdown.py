@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import one_line
-from pytest_vqaeval.results import BenchmarkReport, Named, Summary, Tally
-from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.reports.cells import FEW, answered, percent
+from pytest_vqaeval.results import BenchmarkReport, Named, Summary
 
 _SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "⚠️"}
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~&@:$-]")  # whatever may mean something, in some place, to some renderer
@@ -55,14 +55,9 @@ def _table(report: BenchmarkReport) -> Iterator[str]:
 
 def _row(named: Named) -> str:
     tally, interval = named.tally, named.tally.interval
-    score = "-" if tally.headline is None else f"{100 * tally.headline:.2f} %"
     between = f"{100 * interval.low:.1f} - {100 * interval.high:.1f}" if interval else ""
-    return f"| {escape(named.name)} | {_counted(tally)} | {score} | {between} |"
-
-
-def _counted(tally: Tally) -> str:
-    counted = f"{tally.answered:,}" if tally.graded else f"{tally.counts[Outcome.CORRECT]:,} of {tally.answered:,}"
-    return f"{counted} (+ {tally.missing:,} missing)" if tally.missing else counted
+    few = " (few)" if 0 < tally.answered < FEW else ""
+    return f"| {escape(named.name)}{few} | {answered(tally)} | {percent(tally.headline)} | {between} |"
 
 
 def _gate(gate: GateResult) -> str:

@@ -18,7 +18,7 @@ from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.repeats import Repeats
 from pytest_vqaeval.reports import github
-from pytest_vqaeval.reports.cells import percent, tally_cells
+from pytest_vqaeval.reports.cells import FEW, percent, tally_cells
 from pytest_vqaeval.reports.judge import judge_lines
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_CAUSES = 12  # of errors
 _MOST_VALUES = 25  # of a grouping field
+_FEW_MARK = " *"
 _QUOTED_VALUE = re.compile(r"(?<!field )'[^']*'")
 
 
@@ -160,17 +161,13 @@ def benchmark_lines(reports: Sequence[BenchmarkReport]) -> list[str]:
 
 def _main_table(reports: Sequence[BenchmarkReport]) -> list[str]:
     first = reports[0]
-    rows = [[named.name, *_cells(reports, lambda r: r.subsets, named.name)] for named in _union(reports, "subsets")]
+    rows = [_row(reports, lambda r: r.subsets, named.name) for named in _union(reports, "subsets")]
     if len(rows) > 1 or first.categories:
         categories = _union(reports, "categories")
-        rows += [[named.name, *_cells(reports, lambda r: r.categories, named.name)] for named in categories]
-        rows.append(
-            ["all samples", *(cell for report in reports for cell in tally_cells(report.overall, len(reports)))]
-        )
+        rows += [_row(reports, lambda r: r.categories, named.name) for named in categories]
+        rows.append(_cells("all samples", [report.overall for report in reports]))
     if len(first.categories) > 1:
-        means = [[percent(report.macro)] for report in reports]
-        padded = [["", *mean, ""] if len(reports) == 1 else mean for mean in means]
-        rows.append(["mean of categories", *(cell for cells in padded for cell in cells)])
+        rows.append(["mean of categories", *(cell for report in reports for cell in _mean_cells(report, len(reports)))])
     return _table("subset", rows, reports)
 
 
@@ -198,7 +195,7 @@ def _group_table(field: str, groups: Sequence[Sequence[Named]], reports: Sequenc
     rows = []
     for name in names[:_MOST_VALUES]:
         found = [next((named.tally for named in group if named.name == name), Tally([])) for group in groups]
-        rows.append([name, *(cell for tally in found for cell in tally_cells(tally, len(reports)))])
+        rows.append(_cells(name, found))
     lines = _table(field, rows, reports)
     if len(names) > _MOST_VALUES:
         lines.append(f"and {len(names) - _MOST_VALUES:,} more values of {field} (all are in --vqa-json)")
@@ -213,9 +210,20 @@ def _union(reports: Sequence[BenchmarkReport], attribute: str) -> list[Named]:
     return list(found.values())
 
 
-def _cells(reports: Sequence[BenchmarkReport], part: Any, name: str) -> list[str]:
-    tallies = [next((n.tally for n in part(report) if n.name == name), Tally([])) for report in reports]
-    return [cell for tally in tallies for cell in tally_cells(tally, len(reports))]
+def _row(reports: Sequence[BenchmarkReport], part: Any, name: str) -> list[str]:
+    return _cells(name, [next((n.tally for n in part(report) if n.name == name), Tally([])) for report in reports])
+
+
+def _cells(name: str, tallies: Sequence[Tally]) -> list[str]:
+    """A row of a table: its name, marked where a model answered few samples, and each model's cells."""
+    few = any(0 < tally.answered < FEW for tally in tallies)
+    shown = one_line(name)[:32] + (_FEW_MARK if few else "")
+    return [shown, *(cell for tally in tallies for cell in tally_cells(tally, len(tallies)))]
+
+
+def _mean_cells(report: BenchmarkReport, models: int) -> list[str]:
+    of = f"of {len(report.categories):,} categories"
+    return [of, percent(report.macro), ""] if models == 1 else [f"{percent(report.macro)} {of}"]
 
 
 def _table(name: str, rows: list[list[str]], reports: Sequence[BenchmarkReport]) -> list[str]:
@@ -223,11 +231,9 @@ def _table(name: str, rows: list[list[str]], reports: Sequence[BenchmarkReport])
         header = [name, *(one_line(report.model)[:24] for report in reports)]
     else:
         header = [name, *_columns(reports[0])]
-    rows = [[one_line(row[0])[:32], *row[1:]] for row in rows]
-    align = ["left", *["right"] * (len(header) - 1)]
-    return tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align if rows else None).split(
-        "\n"
-    )
+    align = ["left", *["right"] * (len(header) - 1)] if rows else None
+    lines = tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align).split("\n")
+    return [*lines, *([f"* fewer than {FEW} answered"] if any(row[0].endswith(_FEW_MARK) for row in rows) else [])]
 
 
 def _columns(report: BenchmarkReport) -> tuple[str, str, str]:
@@ -251,7 +257,9 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
         lines.append("  no references: replies only")
     elif tally.missing:
         low, high = tally.bounds
-        incomplete = f"{percent(low)} if all {tally.missing:,} missing are wrong, {percent(high)} if right"
+        incomplete = (
+            f"{percent(low)} of {tally.samples:,} if all {tally.missing:,} missing are wrong, {percent(high)} if right"
+        )
         lines.append(f"  incomplete: {incomplete}")
     if report.collected > tally.samples:
         lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} {unit} were selected")
@@ -293,7 +301,11 @@ def _repeats(repeats: Repeats) -> Iterator[str]:
     with_all = "" if repeats.whole == repeats.samples else f" of which all {repeats.per_sample} repeats have a verdict"
     yield f"  unstable: {repeats.unstable:,} of {repeats.whole:,} samples{with_all}"
     if repeats.pass_at_k:
-        yield "  " + ", ".join(f"pass@{k} {percent(share)}" for k, share in repeats.pass_at_k.items())
+        yield (
+            "  "
+            + ", ".join(f"pass@{k} {percent(share)}" for k, share in repeats.pass_at_k.items())
+            + f" of {repeats.whole:,}"
+        )
 
 
 def rerun_command(config: pytest.Config, nodeid: str) -> str:

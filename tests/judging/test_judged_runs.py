@@ -135,7 +135,7 @@ def test_a_judge_that_fails_is_no_score(shapes: Path, run: Run) -> None:
         [
             "2 x not judged: j: the judge's reply holds several JSON objects",
             "all samples * 8 of 8 (+ 4 missing)    100.00 %*",
-            "  incomplete: 66.67 % if all 4 missing are wrong, 100.00 % if right",
+            "  incomplete: 66.67 % of 12 if all 4 missing are wrong, 100.00 % if right",
             "  rule * 6 of 12     50.00 %*",  # of all: the rule's own score is still the rule's
             "  12 asked about: 3 turned right, 0 turned wrong, 4 not judged",
         ]
