@@ -27,7 +27,7 @@ from pytest_vqaeval.scoring import BUILT_IN
 from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.spec import Spec
-from pytest_vqaeval.store import RunFolder, Selection
+from pytest_vqaeval.store import RunFolder, Selection, is_run
 
 if TYPE_CHECKING:
     import pytest
@@ -241,7 +241,10 @@ class Evaluation:
     def asker(self) -> Asker:
         """What asks, once there is a run folder: the one seam between items and requests."""
         assert self.folder is not None
-        self._replies = ReplyStore(self.folder.path, self._worker, resume=self.settings.resume is not None)
+        places = (Path(name.removeprefix("replay:").partition("::")[0]) for name in self.replayed.values())
+        replayed = [place for place in places if is_run(place)]
+        resume = self.settings.resume is not None
+        self._replies = ReplyStore(self.folder.path, self._worker, resume=resume, replayed=replayed)
         return Asker(self._replies, MediaCache(max_pixels=self.settings.max_image_pixels))
 
     def look_ahead(self, model: Model, fixtures: object, make: Callable[[], LookAhead | None]) -> LookAhead | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,17 +29,27 @@ class ReplyStore:
 
     Replies of this run are found by request and sample: whatever they were, they are scored again after a rerun.
     Replies of an earlier, resumed run are found by request, the sample's own first, and only good ones: an empty,
-    truncated or withheld reply is asked again.
+    truncated or withheld reply is asked again. So are the verdicts on the replies of runs that are replayed.
     """
 
-    def __init__(self, folder: Path, worker: str, *, resume: bool) -> None:
-        """Read what the folder holds already: an earlier run's replies, or what a crashed worker left."""
+    def __init__(self, folder: Path, worker: str, *, resume: bool, replayed: Iterable[Path] = ()) -> None:
+        """Read what the folder holds already: an earlier run's replies, or what a crashed worker left.
+
+        Args:
+            folder: of the run.
+            worker: this process's name in it.
+            resume: the run is an earlier one that goes on.
+            replayed: the folders of the runs whose replies are repeated in this one.
+        """
         self._folder = folder
         self._own = AppendFile(folder / f"replies-{worker}.jsonl")
         self._earlier: dict[str | tuple[str, Identity], _Place] = {}
         self._of_this_run: dict[tuple[str, Identity], _Place] = {}
         self._read_to: dict[Path, int] = {}
         self._lock = threading.Lock()
+        for file in (file for other in replayed for file in sorted(other.glob("replies-*.jsonl"))):
+            verdicts = ((place, row) for place, row in _rows(file, 0) if row.get("kind") == "judge")
+            self._earlier |= {str(row.get("key")): place for place, row in verdicts if _worth_keeping(row)}
         for place, row in self._news():
             if not resume:
                 self._of_this_run[_name(row)] = place

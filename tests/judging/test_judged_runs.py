@@ -357,6 +357,33 @@ def test_requests_to_the_judge_are_in_flight_together(shapes: Path, pytester: py
     assert counts_of(shapes) == {"correct": 12}
 
 
+def test_a_finished_run_is_judged_without_its_model(shapes: Path, run: Run) -> None:
+    """And its verdicts count again, for the same judge."""
+    with ModelServer("yes") as model:
+        run(*RUN, f"--vqa-model=m@{model.url}")
+    first = next(shapes.joinpath(".vqaeval", "runs").iterdir()).name
+    with ModelServer(judge_by(lambda n: say("A" if n < 8 else "B"))) as judge:
+        options = [f"--vqa-judge=j@{judge.url}", RECALL]
+        run(*RUN, f"--vqa-model=replay:{first}", *options)
+        assert judge.count == 6
+        assert counts_of(shapes) == {"correct": 10, "wrong": 2}
+        run(*RUN, "--vqa-model=replay:latest", *options)
+        assert judge.count == 6
+        assert counts_of(shapes) == {"correct": 10, "wrong": 2}
+        run(*RUN, "--vqa-model=replay:latest", f"--vqa-judge=another@{judge.url}", RECALL)
+        assert judge.count == 12
+    assert model.count == 12
+
+
+def test_repeats_are_judged_each(shapes: Path, pytester: pytest.Pytester) -> None:
+    with ModelServer(lambda request: say("AB"[request.number % 2])) as judge:
+        judged_run(pytester.runpytest, judge, "--vqa-repeats=2", "--vqa-limit=2")
+        assert judge.count == 2 * 4
+        judged_run(pytester.runpytest, judge, "--vqa-repeats=2", "--vqa-limit=2", "--vqa-resume")
+        assert judge.count == 2 * 4
+    assert counts_of(shapes) == {"correct": 4, "wrong": 4}
+
+
 def test_a_user_who_scores_alone_asks_no_judge(shapes: Path, pytester: pytest.Pytester) -> None:
     shapes.joinpath("conftest.py").write_text(
         "import pytest\n@pytest.fixture\ndef vqa_score(vqa_reply): return vqa_reply.text == 'yes'\n"
