@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import fsum, sqrt
 from typing import Literal
 
 from pytest_vqaeval.scores import Key, SampleScore, Scores
@@ -91,7 +91,8 @@ class Comparison:
     @property
     def difference(self) -> float:
         """New mean minus old mean; 0 without samples."""
-        return (self.new_mean or 0.0) - (self.old_mean or 0.0)
+        pairs = ((self.old.samples[key], self.new.samples[key]) for key in self._known)
+        return fsum(new.low - old.low for old, new in pairs) / max(1, self.samples)
 
     def _mean(self, scores: Scores) -> float | None:
         return sum(scores.samples[key].low for key in self._known) / len(self._known) if self._known else None

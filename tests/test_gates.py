@@ -1,9 +1,11 @@
 """Each gate alone: its verdict by the bounds, and what it says."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pytest_vqaeval.errors import SpecError
 from pytest_vqaeval.gates import GateResult, Verdict
@@ -12,9 +14,11 @@ from pytest_vqaeval.gates.limit import MaxErrors, MaxGuessed, MaxTruncated, MaxU
 from pytest_vqaeval.gates.must_pass import MustPass, parse_must_pass, together
 from pytest_vqaeval.gates.session import judge
 from pytest_vqaeval.gates.written import read_gates, rule_from_json, rule_to_json
+from pytest_vqaeval.settings import OPTIONS
 from pytest_vqaeval.yamlblock import load
 from tests.conftest import Run, summary_of
 from tests.rundata import graded, row, rows, summary_of_rows
+from tests.test_readme import example
 
 PASS, FAIL, INCONCLUSIVE = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 
@@ -259,3 +263,28 @@ def test_rules_survive_the_way_from_worker_to_controller(tmp_path: Path) -> None
     rules = read_gates(load(file), "b", tmp_path)
     assert [rule_from_json(json.loads(json.dumps(rule_to_json(rule)))) for rule in rules] == list(rules)
     assert rules[-2].source == str(tmp_path / "old.json")  # type: ignore[union-attr]
+
+
+# --- the examples of the docs
+
+
+def test_the_gates_of_the_docs(always_yes: Path, run: Run) -> None:
+    spec = always_yes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text() + example("gates"))
+    result = run(*ALL)
+    assert result.ret == 0
+    assert sum(line.startswith("gate pass") for line in result.outlines) == 4
+
+
+def test_the_workflow_of_the_readme_is_yaml_and_its_options_exist(pytester: pytest.Pytester) -> None:
+    workflow = yaml.safe_load(example("actions"))
+    steps = workflow["jobs"]["evaluate"]["steps"]
+    commands = [shlex.split(step["run"]) for step in steps if step.get("run", "").startswith("pytest ")]
+    assert len(commands) == 2
+    for command in commands:
+        config = pytester.parseconfig(*command[1:])
+        for name in ("fail_under", "max_errors", "alpha"):
+            next(option for option in OPTIONS if option.name == name).value(config)
+    saved, gated = ({option.partition("=")[0] for option in command} for command in commands)
+    assert "--vqa-save-baseline" in saved
+    assert "--vqa-baseline" in gated
