@@ -43,6 +43,11 @@ class Media:
     place: str = field(default="", compare=False)
 
     @property
+    def is_url(self) -> bool:
+        """It is sent as a URL, and not looked at."""
+        return _is_url(_inner(self.source, self.kind))
+
+    @property
     def name(self) -> str:
         """The source for people: a path or URL, else what it is, never base64."""
         source = self.source.get("path") if isinstance(self.source, Mapping) else self.source

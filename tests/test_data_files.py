@@ -131,10 +131,11 @@ def test_tables_of_vlmevalkit(
 def test_a_table_without_pictures(run_there: Callable[..., pytest.RunResult], pytester: pytest.Pytester) -> None:
     folder = real_data("vlmevalkit")
     with ModelServer("A") as server:
-        run_there(folder, "MMStar_text_no_images.tsv", f"--vqa-model=m@{server.url}", "--vqa-limit=30", "-q")
+        result = run_there(folder, "MMStar_text_no_images.tsv", f"--vqa-model=m@{server.url}", "--vqa-limit=30", "-q")
     (benchmark,) = summary_of(pytester.path)["benchmarks"]  # type: ignore[misc]
     assert benchmark["overall"]["answered"] == 30
     assert set(benchmark["groups"]) == {"category", "l2_category"}
+    result.stdout.fnmatch_lines(["category *", "coarse perception *", "l2_category *", "image scene and topic *"])
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:

@@ -56,11 +56,15 @@ def _outcome(score: Score) -> str:
 
 
 def _media(asked: Asked) -> Iterator[tuple[str, str]]:
-    if asked.media is not None:
-        yield from (("picture" if "image/" in medium else "medium", medium) for medium in asked.media)
+    named = [
+        ("picture" if medium.kind == "image" else medium.kind, medium)
+        for medium in values_in(asked.question.messages, Media)
+    ]
+    if asked.media is None:
+        yield from ((kind, f"{medium.name} (not read: the reply was stored)") for kind, medium in named)
         return
-    for named in values_in(asked.question.messages, Media):
-        yield "picture" if named.kind == "image" else named.kind, f"{named.source} (not read: the reply was stored)"
+    yield from (("picture" if "image/" in medium else "medium", medium) for medium in asked.media)
+    yield from ((kind, f"{medium.name} (sent as a URL)") for kind, medium in named if medium.is_url)
 
 
 def _sent(asked: Asked) -> str:

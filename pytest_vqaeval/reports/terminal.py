@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_CAUSES = 12  # of errors
 _MOST_VALUES = 25  # of a grouping field
 _FEW_MARK = " *"
-_QUOTED_VALUE = re.compile(r"(?<!field )'[^']*'")
+_QUOTED = re.compile(r"(field )?'[^']*'")
 
 
 class Printer:
@@ -59,7 +59,7 @@ class Printer:
         causes: dict[str, list[Result]] = defaultdict(list)
         for result in results:
             if result.outcome is Outcome.ERROR:
-                causes[_QUOTED_VALUE.sub("''", result.cause)].append(result)
+                causes[_QUOTED.sub(lambda quoted: quoted[0] if quoted[1] else "''", result.cause)].append(result)
         if not causes:
             return
         total = sum(map(len, causes.values()))
