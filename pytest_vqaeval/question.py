@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
@@ -38,6 +39,7 @@ def plain_text(message: Message) -> str:
     return "\n".join(part["text"] if part["type"] == "text" else f"[{part['type'].split('_')[0]}]" for part in parts)
 
 
+@lru_cache(maxsize=64)
 def labels(count: int) -> tuple[str, ...]:
     """The labels of `count` options: A to Z, then 1, 2, ... (EvalScope's rule: the 27th option is `1`)."""
     return tuple(ascii_uppercase[:count]) + tuple(str(n) for n in range(1, count - 25))

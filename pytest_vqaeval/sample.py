@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -84,9 +84,9 @@ class Sample:
             raise DataError(f"{self.where}: {error}") from None
 
 
-def _fields(record: Record) -> ChainMap[str, Any]:
+def _fields(record: Record) -> dict[str, Any]:
     """What templates see: the record's fields, and `row`, its number, where no field has that name."""
-    return ChainMap({}, record.row, {"row": record.row_number})
+    return {"row": record.row_number, **record.row}
 
 
 def _question(spec: Spec, record: Record) -> Question:

@@ -134,8 +134,7 @@ def _field(inner: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _value(fields: Mapping[str, Any], name: str, filters: tuple[str, ...]) -> str:
-    value = lookup(fields, name)
-    if filters[:1] == ("digest",) and not isinstance(value, str | int | float | None):
+    if filters[:1] == ("digest",) and not isinstance(value := lookup(fields, name), str | int | float | None):
         text, filters = _hash(_content(value, name)), filters[1:]
     else:
         text = field_text(fields, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,7 +38,7 @@ def build_choice(row: Mapping[str, Any], prompt: Template = STEP_BY_STEP, answer
     question = field_text(row, "question")
     options = read_options(row.get("options"), "options")
     references = right_labels(row.get("answer"), options, answer)
-    text = prompt.render(ChainMap(choice_fields(options), dict(row)))
+    text = prompt.render({**row, **choice_fields(options)})
     return Question(question, [{"role": "user", "content": fill(text, all_media(row))}], references, options, row)
 
 

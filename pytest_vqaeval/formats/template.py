@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Any
@@ -28,9 +27,9 @@ def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Template
         DataError: names the field.
     """
     options = _options(fields, rule.options) if rule.options else ()
-    seen: ChainMap[str, Any] = ChainMap(choice_fields(options) if options else {}, dict(fields))
+    seen = {**fields, **(choice_fields(options) if options else {})}
     if prompt:
-        seen = seen.new_child({"prompt": prompt.render(seen)})
+        seen["prompt"] = prompt.render(seen)
     messages: list[Message] = [
         {"role": message.role, "content": [made for part in message.parts for made in _parts(part, seen)]}
         for message in rule.messages

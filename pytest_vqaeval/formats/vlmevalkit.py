@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
@@ -40,7 +39,7 @@ def build_table_choice(row: Mapping[str, Any], prompt: Template | None = None, a
     """
     options = _options(row)
     references = right_labels(row.get("answer"), options, answer)
-    text = prompt.render(ChainMap(choice_fields(options), dict(row))) if prompt else _wording(row, options)
+    text = prompt.render({**row, **choice_fields(options)}) if prompt else _wording(row, options)
     return _question(row, text, references, options)
 
 
