@@ -95,10 +95,10 @@ def test_what_is_kept_of_a_verdict(shapes: Path, pytester: pytest.Pytester) -> N
     assert len(stored) == 12 + 6
 
 
-def test_each_sample_is_judged(shapes: Path, run: Run) -> None:
+def test_each_sample_is_judged(shapes: Path, pytester: pytest.Pytester) -> None:
     """Without a strategy a judge means `llm`. It may also find wrong what the rule found right."""
     with ModelServer(judge_by(lambda n: say("B" if n == 0 else "A"))) as judge:
-        result = judged_run(run, judge)
+        result = judged_run(pytester.runpytest, judge)
         assert judge.count == 12
     assert counts_of(shapes) == {"correct": 11, "wrong": 1}
     result.stdout.fnmatch_lines(
@@ -286,13 +286,28 @@ def test_mistakes_in_a_spec(shapes: Path, pytester: pytest.Pytester, block: str,
     result.stdout.fnmatch_lines([f"*shapes.vqa.yaml:*: {said}"])
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "*--vqa-judge-api-key-env*"), (404, "*--vqa-judge-url*")])
-def test_a_judge_that_refuses_all_stops_the_run(shapes: Path, run: Run, status: int, said: str) -> None:
-    with ModelServer(lambda request: Answer("no", status=status)) as judge:
+def test_a_judge_that_refuses_all_stops_the_run(shapes: Path, run: Run) -> None:
+    with ModelServer(lambda request: Answer("no", status=401)) as judge:
         result = judged_run(run, judge)
     assert result.ret == 4
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines(["*--vqa-judge-api-key-env*"])
     assert counts_of(shapes)["not_run"] >= 8
+
+
+def test_verdicts_outlive_a_run_that_is_stopped(shapes: Path, pytester: pytest.Pytester) -> None:
+    """VK#1531: each is on disk when it arrives."""
+
+    def answer(request: Request) -> Answer | str:
+        return say("A") if request.number <= 4 else Answer("no such model", status=404)
+
+    with ModelServer(answer) as judge:
+        result = judged_run(pytester.runpytest, judge, "--vqa-concurrency=1")
+        assert (judge.count, result.ret) == (5, 4)
+    result.stdout.fnmatch_lines(["*--vqa-judge-url*"])
+    with ModelServer(say("B")) as judge:
+        judged_run(pytester.runpytest, judge, "--vqa-resume")
+        assert judge.count == 8
+    assert counts_of(shapes) == {"correct": 4, "wrong": 8}
 
 
 def test_the_models_key_and_headers_go_to_no_other_server(
