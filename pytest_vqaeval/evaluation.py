@@ -133,10 +133,7 @@ class Evaluation:
         samples = self._collected[about.name]
         spec = samples[0].spec
         sizes = {part: n * self.settings.repeats for part, n in _sizes(samples, about.groups).items()}
-        try:
-            panel = self.panel(spec)
-        except FatalError:
-            panel = None  # the first sample says it
+        panel = self._named_panel(spec)
         facts = fingerprint(spec, samples, self.scorer(spec), lambda name: self.archive(spec).fingerprint(name), panel)
         return replace(about, sizes=sizes, fingerprint=facts)
 
@@ -168,12 +165,12 @@ class Evaluation:
             )
         return Panel(tuple(self.judges), strategy, spec.judge)
 
-    def _judges_of(self, spec: Spec) -> dict[str, Any]:
+    def _named_panel(self, spec: Spec) -> Panel | None:
+        """The same; None too where there is no judge to name, which the first sample says."""
         try:
-            panel = self.panel(spec)
+            return self.panel(spec)
         except FatalError:
-            return {}  # the first item says it
-        return panel.to_json() if panel else {}
+            return None
 
     def archive(self, spec: Spec) -> Archive:
         """The benchmark's media.
@@ -222,7 +219,7 @@ class Evaluation:
             subsets: in the order of the tables.
             samples: all of them, selected or not, each once.
         """
-        groups = tuple(dict.fromkeys(self.settings.group or spec.groups))
+        groups, panel = tuple(dict.fromkeys(self.settings.group or spec.groups)), self._named_panel(spec)
         self.abouts[spec.name] = About(
             name=spec.name,
             title=spec.title,
@@ -231,7 +228,7 @@ class Evaluation:
             subsets=subsets,
             categories=tuple(spec.categories),
             groups=groups,
-            judge=self._judges_of(spec),
+            judge=panel.to_json() if panel else {},
             metrics=[[metric.name, metric.kind] for metric, _ in spec.metrics],
             gates=[rule_to_json(rule) for rule in spec.gates],
         )

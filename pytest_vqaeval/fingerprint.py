@@ -98,7 +98,7 @@ def _scorer(described: dict[str, Any]) -> str:
 def _judge(panel: Panel) -> str:
     """`llm by gpt-4`, and what the judges are told."""
     rule = panel.rule
-    return f"{panel.strategy} by {', '.join(panel.judges)}, {_hash([rule.combine, rule.images, rule.prompt])}"
+    return f"{panel.strategy} by {', '.join(panel.judges)}, {_hash([rule.combine, rule.images, rule.prompt.sha256])}"
 
 
 def _parser(scorer: Scorer) -> str:

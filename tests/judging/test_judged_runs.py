@@ -390,6 +390,15 @@ def test_a_finished_run_is_judged_without_its_model(shapes: Path, run: Run) -> N
     assert model.count == 12
 
 
+def test_only_runs_that_are_judged_alike_are_compared(shapes: Path, pytester: pytest.Pytester) -> None:
+    with ModelServer(say("A")) as judge:
+        judged_run(pytester.runpytest, judge, "--vqa-save-baseline=base.json")
+        alike = judged_run(pytester.runpytest, judge, "--vqa-baseline=base.json")
+        recalled = judged_run(pytester.runpytest, judge, "--vqa-baseline=base.json", RECALL)
+    alike.stdout.fnmatch_lines(["gate pass: shapes m: *"])
+    recalled.stdout.fnmatch_lines(["gate inconclusive: shapes m: *judge*"])
+
+
 def test_repeats_are_judged_each(shapes: Path, pytester: pytest.Pytester) -> None:
     with ModelServer(lambda request: say("AB"[request.number % 2])) as judge:
         judged_run(pytester.runpytest, judge, "--vqa-repeats=2", "--vqa-limit=2")
