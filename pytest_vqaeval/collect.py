@@ -17,7 +17,8 @@ from pytest_vqaeval.hub import find_data, record_files
 from pytest_vqaeval.names import mark_name, node_name
 from pytest_vqaeval.sample import Sample, placeholders, repeated, with_units
 from pytest_vqaeval.selection import certainly_false
-from pytest_vqaeval.spec import SUFFIX, Spec, read_spec
+from pytest_vqaeval.shipped import VARIANTS
+from pytest_vqaeval.spec import SUFFIX, Spec, read_spec, read_variant
 
 if TYPE_CHECKING:
     from pytest_vqaeval.evaluation import Evaluation
@@ -55,7 +56,7 @@ class SpecModule(pytest.Module):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The items of all samples that are not certainly deselected."""
         try:
-            self.spec = self.of_data or read_spec(self.path)
+            self.spec = self.of_data or self._read()
             check_tags(self.config, self.spec)
             for tag in self.spec.tags:  # also of a benchmark that is left out: `-m` must know the mark
                 self.add_marker(_mark(self.config, tag))
@@ -67,6 +68,12 @@ class SpecModule(pytest.Module):
         except SpecError as error:
             raise self.CollectError(str(error)) from None
         return super().collect()
+
+    def _read(self) -> Spec:
+        """The spec, with the changes of the suite that it was named by."""
+        variant = self.config.stash[VARIANTS].get(self.path)
+        changes = variant.entry.changes if variant else None
+        return read_variant(self.path, changes()) if changes else read_spec(self.path)
 
     def funcnamefilter(self, name: str) -> bool:
         """Every function of the made-up module is a test."""
@@ -91,7 +98,7 @@ class SpecModule(pytest.Module):
     def _selected(self, by_subset: dict[str, list[Sample]]) -> dict[str, list[Sample]]:
         """The samples that `--vqa-limit` leaves, and of these the shard's: all shards together are the limited run."""
         settings = self.evaluation.settings
-        limit, shard, repeats = settings.limit, settings.shard, settings.repeats
+        limit, shard, repeats = settings.limit or self.spec.limit, settings.shard, settings.repeats
         all_samples = {subset: repeated(part, repeats) for subset, part in by_subset.items()}
         limited = {subset: part[: limit and limit * repeats] for subset, part in all_samples.items()}
         if shard is None:

@@ -268,7 +268,7 @@ OPTIONS = (
     Option(
         "benchmark",
         "NAME[::SUBSET[ID]]",
-        "run a shipped benchmark from any folder, or a part of it; may be repeated",
+        "run a shipped benchmark or suite from any folder, or a part of it; may be repeated",
         _text,
         many=True,
     ),

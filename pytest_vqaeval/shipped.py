@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_vqaeval.errors import UsageError
+import pytest
+
+from pytest_vqaeval.errors import SpecError, UsageError
 from pytest_vqaeval.templates import nearest
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_vqaeval.settings import Settings
+    from pytest_vqaeval.suites import Entry
 
 SUFFIX = ".vqa.yaml"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A benchmark as a suite lists it."""
+
+    suite: str
+    entry: Entry
+
+
+VARIANTS: pytest.StashKey[dict[Path, Variant]] = pytest.StashKey()
+"""The benchmarks that suites list, by the path of their spec."""
 
 
 def shipped_folder() -> Path:
@@ -29,11 +43,12 @@ def add_benchmarks(config: pytest.Config, settings: Settings) -> None:
     """Collect the benchmarks of `--vqa-benchmark`, beside the paths that were given, or instead of all else.
 
     Raises:
-        UsageError: there is no such benchmark.
+        UsageError: there is no such benchmark or suite, or there is a mistake in the suite.
     """
+    config.stash[VARIANTS] = {}
     if not settings.benchmark:
         return
-    arguments = [_argument(text, config.rootpath) for text in settings.benchmark]
+    arguments = [argument for text in settings.benchmark for argument in _arguments(text, config)]
     given = config.args if config.args_source is config.ArgsSource.ARGS else []
     config.args = [*given, *arguments]
 
@@ -46,17 +61,47 @@ def known_benchmarks(root: Path) -> dict[str, Path]:
     return known
 
 
-def _argument(text: str, root: Path) -> str:
-    """`slake::en_open[11934]` as pytest takes it: path of the spec, then the rest."""
-    name, rest = (re.match(r"([^:]*)(.*)", text, re.DOTALL) or ("", text, "")).groups()  # type: ignore[union-attr]
-    known = known_benchmarks(root)
-    if name not in known:
-        raise UsageError(
-            f"--vqa-benchmark: there is no benchmark {name!r}{nearest(name, known)}; there are {', '.join(known)}"
-        )
-    if rest and not rest.startswith("::"):
+def _arguments(text: str, config: pytest.Config) -> list[str]:
+    """`slake::en_open[11934]` as pytest takes it: path of the spec, then the rest; for a suite all that it lists.
+
+    A spec or suite in the project's own benchmarks/ goes before the shipped one of the same name.
+    """
+    from pytest_vqaeval.suites import suite_files
+
+    name, colons, rest = text.partition("::")
+    specs = known_benchmarks(config.rootpath)
+    suites = {**suite_files(shipped_folder()), **suite_files(config.rootpath / "benchmarks")}
+    suite, slash, inner = name.partition("/")
+    if ":" in name:
         raise UsageError(f"--vqa-benchmark: {text!r} is not NAME, NAME::SUBSET or NAME::SUBSET[ID]")
-    return f"{known[name]}{rest}"
+    if name in specs:
+        return [f"{specs[name]}{colons}{rest}"]
+    if suite not in suites or (colons and not slash):
+        listed = f"{', '.join(specs)}; and the suites {', '.join(suites)}" if suites else ", ".join(specs)
+        raise UsageError(
+            f"--vqa-benchmark: there is no benchmark {name!r}{nearest(name, (*specs, *suites))}; there are {listed}"
+        )
+    return _of_suite(suite, suites[suite], inner, f"{colons}{rest}", specs, config.stash[VARIANTS])
+
+
+def _of_suite(
+    name: str, file: Path, inner: str, part: str, specs: Mapping[str, Path], variants: dict[Path, Variant]
+) -> list[str]:
+    """The arguments for all benchmarks of a suite, or for the one of `SUITE/BENCHMARK`."""
+    from pytest_vqaeval.suites import read_suite
+
+    try:
+        entries = [entry for entry in read_suite(file, specs) if inner in ("", entry.benchmark)]
+    except SpecError as error:
+        raise UsageError(f"--vqa-benchmark={name}: {error}") from None
+    if not entries:
+        raise UsageError(f"--vqa-benchmark: the suite {name} lists no {inner}")
+    for entry in entries:
+        path = specs[entry.benchmark]
+        if path in variants and variants[path].entry.changes is not entry.changes:
+            raise UsageError(f"--vqa-benchmark: {entry.benchmark} is named twice, by {variants[path].suite} and {name}")
+        variants[path] = Variant(name, entry)
+    return [f"{specs[entry.benchmark]}{part or entry.part}" for entry in entries]
 
 
 def refuse_spec_without_model(config: pytest.Config, settings: Settings) -> None:

@@ -78,6 +78,7 @@ class Spec:
     media_roots: tuple[Path, ...] = ()
     gates: tuple[Rule, ...] = ()
     judge: JudgeRule = field(default_factory=JudgeRule)
+    limit: int | None = None
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metrics: tuple[tuple[Metric, Template | None], ...] = ()  # each with what tells its units apart
 
@@ -113,6 +114,15 @@ def read_spec(path: Path) -> Spec:
     return _spec(path, _extended(path, ()))
 
 
+def read_variant(path: Path, changes: Block) -> Spec:
+    """A spec with some of its keys changed, as a suite lists them.
+
+    Raises:
+        SpecError: see `read_spec`; a mistake in the changes names their file.
+    """
+    return _spec(path, changes.over(_extended(path, ())))
+
+
 def _extended(path: Path, seen: tuple[Path, ...]) -> Block:
     block = load(path)
     base = block.text("extends", "")
@@ -144,6 +154,7 @@ def _spec(path: Path, block: Block) -> Spec:
         groups=block.texts("groups"),
         marks=block.texts("marks"),
         score=read_score_rule(block.block("score", required=True)),
+        limit=_limit(block),
         where=block.texts_map("where"),
         metrics=_metrics(block),
         media_roots=tuple(path.parent.absolute() / Path(root).expanduser() for root in block.texts("media_roots")),
@@ -184,6 +195,14 @@ def _records(block: Block) -> RecordFiles:
 def _check_prompt(block: Block, spec: Spec) -> None:
     if spec.sample.uses("prompt") and spec.prompt is None:
         raise block.error("sample", "a message uses {prompt}, but the spec has no prompt")
+
+
+def _limit(block: Block) -> int | None:
+    """The `limit:` of a spec: at most so many samples of each subset, unless `--vqa-limit` says otherwise."""
+    text = block.text("limit", "")
+    if text and not (text.isdecimal() and int(text) > 0):
+        raise block.error("limit", f"{text!r} is not a whole number of at least 1")
+    return int(text) if text else None
 
 
 def _metrics(block: Block) -> tuple[tuple[Metric, Template | None], ...]:

@@ -17,8 +17,12 @@ from pytest_vqaeval.templates import ELSE, Switch, Template, nearest, parse
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def load(path: Path) -> Block:
+def load(path: Path, keys: str = "name:, records:, sample:, score:") -> Block:
     """Read a YAML file that holds a mapping.
+
+    Args:
+        path: the file.
+        keys: those that one would expect, for the error.
 
     Raises:
         SpecError: it can't be read, is not YAML, or holds something else.
@@ -36,7 +40,7 @@ def load(path: Path) -> Block:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise SpecError(f"{path}{line}: is not valid YAML: {problem}") from None
     if not isinstance(node, yaml.MappingNode):
-        raise SpecError(f"{path}:1: is not a mapping of keys (name:, records:, sample:, score:)")
+        raise SpecError(f"{path}:1: is not a mapping of keys ({keys})")
     return Block(path, node, "")
 
 
@@ -65,6 +69,12 @@ class Block:
             if isinstance(node, yaml.MappingNode) and isinstance(mine, yaml.MappingNode):
                 mine.value = _merged(mine, node)
         return self
+
+    def without(self, key: str) -> Block:
+        """The same mapping without a key, and as if nothing had been asked for yet."""
+        rest = Block(self._path, yaml.MappingNode("", [], yaml.Mark("", 0, self._line - 1, 0, None, 0)), self._name)
+        rest._nodes = {name: node for name, node in self._nodes.items() if name != key}
+        return rest
 
     def _key(self, key: str) -> str:
         return ".".join(part for part in (self._name, key) if part)

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
-from pytest_vqaeval.aggregates import Aggregate
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.repeats import Repeats
 from pytest_vqaeval.reports import github
+from pytest_vqaeval.reports.aggregates import aggregate_lines, aggregate_table
 from pytest_vqaeval.reports.cells import FEW, percent, tally_cells
 from pytest_vqaeval.reports.judge import judge_lines
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.shipped import VARIANTS
 from pytest_vqaeval.usage import Usage
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def benchmark_lines(reports: Sequence[BenchmarkReport]) -> list[str]:
     for report in reports:
         prefix = f"{one_line(report.model)}: " if len(reports) > 1 else ""
         lines += ["", *_counts(report, prefix)]
-        lines += _aggregate_table(report, prefix)
+        lines += aggregate_table(report, prefix)
         if report.judged:
             lines += ["", *judge_lines(report, report.judged, prefix)]
     for name in reports[0].about.groups:
@@ -169,25 +170,6 @@ def _main_table(reports: Sequence[BenchmarkReport]) -> list[str]:
     if len(first.categories) > 1:
         rows.append(["mean of categories", *(cell for report in reports for cell in _mean_cells(report, len(reports)))])
     return _table("subset", rows, reports)
-
-
-def _aggregate_table(report: BenchmarkReport, prefix: str) -> list[str]:
-    """The metrics over several samples for each subset and category, each with what it is a share of."""
-    parts = [*report.subsets, *report.categories]
-    if not report.about.metrics or len(parts) < 2:
-        return []
-    header = [prefix.rstrip(": ") or "subset", *(name for name, _ in report.about.metrics)]
-    rows = [
-        [one_line(named.name)[:24], *(_aggregate_cell(of) for of in named.tally.aggregates().values())]
-        for named in parts
-    ]
-    align = ["left", *["right"] * (len(header) - 1)]
-    return ["", *tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align).split("\n")]
-
-
-def _aggregate_cell(of: Aggregate) -> str:
-    """`85.7 % (14)`: of 14; `+` where some are missing."""
-    return f"{'-' if of.value is None else f'{100 * of.value:.1f} %'} ({of.of:,}{'+' if of.missing else ''})"
 
 
 def _group_table(field: str, groups: Sequence[Sequence[Named]], reports: Sequence[BenchmarkReport]) -> list[str]:
@@ -270,9 +252,7 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
         lines += _repeats(report.repeats)
     for name, value in tally.metrics().items():
         lines.append(f"  {name}: {percent(value)} of {tally.measured(name):,}")
-    for name, whole in tally.aggregates().items():
-        missing = f" (+ {whole.missing:,} missing)" if whole.missing else ""
-        lines.append(f"  {name}: {percent(whole.value)} of {whole.of:,} {whole.counted}{missing}")
+    lines += aggregate_lines(tally)
     for kind, usage in report.usage.items():
         if usage:
             lines += _usage(kind, usage)
@@ -315,10 +295,11 @@ def rerun_command(config: pytest.Config, nodeid: str) -> str:
     """
     path, _, rest = nodeid.partition("::")
     absolute = config.rootpath / path
-    if absolute.exists():
+    suite = next((f"{v.suite}/" for file, v in config.stash[VARIANTS].items() if file.name == absolute.name), "")
+    if absolute.exists() and not suite:
         target = f"{_short(absolute, config.invocation_params.dir)}::{rest}"
-    else:  # a shipped spec outside rootdir
-        target = f"--vqa-benchmark={Path(path).name.removesuffix('.vqa.yaml')}::{rest}"
+    else:  # a shipped spec outside rootdir, or one that a suite changes
+        target = f"--vqa-benchmark={suite}{Path(path).name.removesuffix('.vqa.yaml')}::{rest}"
     return " ".join(["pytest", *(shlex.quote(option) for option in _own_options(config)), shlex.quote(target)])
 
 
