@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_vqaeval.scoring.base import Outcome
@@ -50,7 +51,7 @@ def repeats_of(results: Iterable[Result]) -> Repeats | None:
         return Repeats(wanted, len(by_sample), len(whole), unstable)
     right = [sum(row.outcome is Outcome.CORRECT for row in rows) for rows in whole]
     chances = {k: [pass_at_k(wanted, count, k) for count in right] for k in _ks(wanted)}
-    return Repeats(wanted, len(by_sample), len(whole), unstable, {k: sum(p) / len(p) for k, p in chances.items() if p})
+    return Repeats(wanted, len(by_sample), len(whole), unstable, {k: fsum(p) / len(p) for k, p in chances.items() if p})
 
 
 def _ks(wanted: int) -> list[int]:

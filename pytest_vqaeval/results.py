@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from math import fsum
 from typing import Any, NamedTuple
 
 from pytest_vqaeval.aggregates import Aggregate, Metric, aggregate
@@ -172,13 +173,13 @@ class Tally:
             by_sample[result.cluster, result.subset, result.id].append(score)
         values: defaultdict[str, list[float]] = defaultdict(list)
         for (cluster, _, _), scores in by_sample.items():
-            values[cluster].append(sum(scores) / len(scores))
+            values[cluster].append(fsum(scores) / len(scores))
         return values
 
     @property
     def headline(self) -> float | None:
         """Accuracy, or the mean score of a graded scorer, over what was answered; None if nothing was."""
-        return sum(self._scores) / len(self._scores) if self._scores else None
+        return fsum(self._scores) / len(self._scores) if self._scores else None
 
     @property
     def accuracy(self) -> float | None:
@@ -205,7 +206,7 @@ class Tally:
         samples, missing = self.samples + deselected, self.missing + deselected
         if not samples:
             return 0.0, 1.0
-        total = sum(self._scores)
+        total = fsum(self._scores)
         return total / samples, (total + missing) / samples
 
     def interval_with(self, fill: float, deselected: int) -> Interval | None:
@@ -223,7 +224,7 @@ class Tally:
         for result in self.results:
             for name, value in result.metrics.items():
                 values[name].append(value)
-        return {name: sum(column) / len(column) for name, column in values.items()}
+        return {name: fsum(column) / len(column) for name, column in values.items()}
 
     def measured(self, metric: str) -> int:
         """How many results have a further metric."""
@@ -319,7 +320,7 @@ class BenchmarkReport:
         """The plain mean of the categories' headlines; None where one has no answers, or there are none."""
         scores = [category.tally.headline for category in self.categories]
         known = [score for score in scores if score is not None]
-        return sum(known) / len(known) if known and len(known) == len(scores) else None
+        return fsum(known) / len(known) if known and len(known) == len(scores) else None
 
 
 @dataclass(frozen=True)

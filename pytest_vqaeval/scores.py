@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any, NamedTuple
 
 from pytest_vqaeval.fingerprint import differences
@@ -81,7 +82,7 @@ class Scores:
     def mean(self) -> float | None:
         """Accuracy, or the mean score, of the known; None without any."""
         known = [sample.low for sample in self.samples.values() if sample.known]
-        return sum(known) / len(known) if known else None
+        return fsum(known) / len(known) if known else None
 
     @property
     def interval(self) -> Interval | None:
@@ -149,7 +150,7 @@ def scores_of(
 
 def _score(rows: list[Result], repeats: int) -> SampleScore:
     known = [row.score for row in rows if row.outcome.answered and row.score is not None]
-    low, high = sum(known) / repeats, (sum(known) + repeats - len(known)) / repeats
+    low, high = fsum(known) / repeats, (fsum(known) + repeats - len(known)) / repeats
     only = rows[0].outcome if repeats == 1 and known else None
     return SampleScore(
         low,

@@ -23,8 +23,9 @@ class Shard:
         """The clusters of a benchmark that are this shard's; samples of one picture stay together.
 
         Consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam, SODA 2018, section 1): a cluster goes
-        to the shard that the hash of its name says, or to the next that does not hold its share yet. So the parts do
-        not depend on the order of the rows, hold nearly equal numbers of samples, and a further row moves few clusters.
+        to the shard that the hash of its name says, or to the next that has room for it within an equal share of the
+        samples; where none has, to that with the fewest. So the parts do not depend on the order of the rows, are
+        nearly equal, and a further row moves few clusters.
 
         Args:
             clusters: that of each sample of the benchmark; every shard is told the same.
@@ -35,7 +36,10 @@ class Shard:
         mine = set()
         for number, name in sorted((_hash(name), name) for name in sizes):
             turns = ((number + step) % self.count for step in range(self.count))
-            chosen = next(turn for turn in turns if loads[turn] * self.count < total)
+            with_room = (turn for turn in turns if (loads[turn] + sizes[name]) * self.count <= total)
+            chosen = next(with_room, None)
+            if chosen is None:
+                chosen = loads.index(min(loads))
             loads[chosen] += sizes[name]
             if chosen == self.number - 1:
                 mine.add(name)
