@@ -83,6 +83,7 @@ class Evaluation:
         self.judges: dict[str, Model] = {}
         check_urls(settings.url)
         self.folder = RunFolder(Path(run_folder)) if run_folder else None
+        self._apart = self.folder is not None and self.folder.make_if_apart()
         self.abouts: dict[str, About] = {}
         self.replayed = dict(replayed or {})
         self._out = settings.out or started_in / ".vqaeval"
@@ -127,6 +128,10 @@ class Evaluation:
                 return  # another worker was faster; what is there at the start of a resumed run is of its first part
             abouts = [self._complete(about) for about in selection.abouts]
             self.folder.write_selection(Selection(abouts, selection.rows))
+
+    def selection_from_apart(self) -> str:
+        """What a worker selected that runs on another machine than the controller, whose files are not the same."""
+        return self.folder.selection_text() if self.folder and self._apart else ""
 
     def _complete(self, about: About) -> About:
         """Add what takes a look at every sample of the benchmark."""

@@ -208,6 +208,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["vqa_throttled_s"] = evaluation.throttled_s()
             session.config.workeroutput["vqa_servers"] = evaluation.servers()
+            session.config.workeroutput["vqa_selection"] = evaluation.selection_from_apart()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

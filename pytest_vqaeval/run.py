@@ -129,6 +129,8 @@ class Run:
         told = getattr(node, "workeroutput", {})
         self._servers += told.get("vqa_servers", ())
         self._note_throttled(told.get("vqa_throttled_s", {}))
+        if self._folder:
+            self._folder.take_selection(told.get("vqa_selection", ""))
 
     def _note_throttled(self, seconds: Mapping[str, float]) -> None:
         """The longest over the workers: they are throttled at the same time."""

@@ -162,6 +162,31 @@ class RunFolder:
         """`selected.jsonl` is there: of another worker, or of the run that is resumed."""
         return (self.path / _SELECTED).exists()
 
+    def make_if_apart(self) -> bool:
+        """Make the folder where it is not there: in a worker on another machine. Whether that was so.
+
+        What can't be made is said when something is written.
+        """
+        if (self.path / _HEADER).exists():
+            return False
+        with contextlib.suppress(OSError):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return True
+
+    def selection_text(self) -> str:
+        """`selected.jsonl` as it is; empty where it is not there."""
+        return (self.path / _SELECTED).read_text(encoding="utf-8") if self.has_selection else ""
+
+    def take_selection(self, text: str) -> None:
+        """Write the `selected.jsonl` of a worker on another machine, unless there is one.
+
+        Raises:
+            StoreError: it can't be written.
+        """
+        if text and not self.has_selection:
+            self._replace(_SELECTED, text)
+            self._publish()
+
     def write_selection(self, selection: Selection) -> None:
         """Write `selected.jsonl`, whole or not at all; all workers of a run select the same.
 
