@@ -1,5 +1,6 @@
 """The examples of README and docs, run as they stand."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -53,6 +54,21 @@ def test_the_spec(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("parts.vqa.yaml", "--vqa-model=m", "-v")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["parts.vqa.yaml::north[[]1] PASSED*", "gate pass: parts m: fail_under 0.8*"])
+
+
+def test_a_table_with_a_scorer_of_its_own(pytester: pytest.Pytester) -> None:
+    root = pytester.path
+    root.joinpath("custom_vqa.vqa.yaml").write_text(example("own-table-spec"))
+    model = "import pytest\n@pytest.fixture\ndef vqa_model(): return lambda m: 'Dog\\n'\n"
+    root.joinpath("conftest.py").write_text(example("own-table-scorer") + model)
+    picture = base64.b64encode(jpeg()).decode()
+    lines = ["index\tquestion\tanswer\timage", f"1\tWhat animal?\tDog\t{picture}", "2\tWhat animal?\tCat\t1", ""]
+    root.joinpath("custom_vqa.tsv").write_text("\n".join(lines))
+    result = pytester.runpytest("custom_vqa.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json", "-v")
+    assert counts_of(root) == {"correct": 1, "wrong": 1}
+    result.stdout.fnmatch_lines(
+        ["custom_vqa.vqa.yaml::default[[]1] PASSED*", "*Answer the question with one word or *"]
+    )
 
 
 @pytest.mark.parametrize("name", ["demo", "test"])
