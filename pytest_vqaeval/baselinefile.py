@@ -61,10 +61,10 @@ def _clusters(samples: Mapping[Key, SampleScore]) -> Iterator[str]:
 def _value(sample: SampleScore) -> Any:
     """A letter for an outcome, a number for a score, [lowest, highest] where a reply is missing."""
     if not sample.known:
-        return [round(sample.low, 4), round(sample.high, 4)]
+        return [sample.low, sample.high]
     if sample.outcome in _LETTER_OF:
         return _LETTER_OF[sample.outcome]
-    return round(sample.low, 4)
+    return sample.low
 
 
 def _json(value: Any) -> str:

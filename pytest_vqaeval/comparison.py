@@ -47,6 +47,7 @@ class Comparison:
             deselected: how many further samples should have been there.
         """
         self.old, self.new, self._deselected = old, new, deselected
+        self._sums: dict[tuple[Missing, float], list[int]] = {}
         wanted = set(old.samples.keys() & new.samples.keys() if keys is None else keys)
         self._known = sorted(key for key in wanted if _is_known(old.samples, key) and _is_known(new.samples, key))
         self._unknown = sorted(wanted - set(self._known))
@@ -108,6 +109,12 @@ class Comparison:
 
     def sums(self, missing: Missing = "left out", margin: float = 0.0) -> list[int]:
         """The differences in thousandths, summed per cluster, plus the margin for each sample."""
+        key: tuple[Missing, float] = (missing if self.missing else "left out", margin)
+        if key not in self._sums:
+            self._sums[key] = self._summed(*key)
+        return self._sums[key]
+
+    def _summed(self, missing: Missing, margin: float) -> list[int]:
         extra = round(margin * _UNITS)
         totals: defaultdict[str, int] = defaultdict(int)
         for key in self._known:

@@ -108,6 +108,9 @@ class Result:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Result:
         """The inverse of `to_json`; keys of later versions are ignored."""
+        score = row.get("score")
+        if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):  # NaN neither
+            raise ValueError(f"score {score}")
         known = {key: value for key, value in row.items() if key in _RESULT_KEYS}
         return cls(**{**known, "outcome": Outcome(row["outcome"])})
 

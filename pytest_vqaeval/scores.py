@@ -13,6 +13,8 @@ from pytest_vqaeval.results import About, Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
 
+_DIGITS = 4  # of a score, in memory as in a file: a run and its baseline file are equal
+
 
 class Key(NamedTuple):
     """A sample of a benchmark."""
@@ -151,6 +153,7 @@ def scores_of(
 def _score(rows: list[Result], repeats: int) -> SampleScore:
     known = [row.score for row in rows if row.outcome.answered and row.score is not None]
     low, high = fsum(known) / repeats, (fsum(known) + repeats - len(known)) / repeats
+    low, high = (round(total / repeats, _DIGITS) for total in (sum(known), sum(known) + repeats - len(known)))
     only = rows[0].outcome if repeats == 1 and known else None
     return SampleScore(
         low,

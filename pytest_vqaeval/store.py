@@ -95,7 +95,7 @@ def read_run(path: Path) -> StoredRun:
     """Read a run folder, finished or not.
 
     Raises:
-        UsageError: it is none, or one of a later version.
+        UsageError: it is none, one of a later version, or was tampered with.
     """
     try:
         header = json.loads((path / _HEADER).read_text(encoding="utf-8"))
@@ -104,7 +104,10 @@ def read_run(path: Path) -> StoredRun:
     if not isinstance(header, dict) or header.get("schema") != SCHEMA:
         raise UsageError(f"{path / _HEADER} was written by another version of pytest-vqaeval")
     selection = RunFolder(path).read_selection()
-    results = {result.identity: result for result in map(Result.from_json, read_rows(path / _SAMPLES))}
+    try:
+        results = {result.identity: result for result in map(Result.from_json, read_rows(path / _SAMPLES))}
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path / _SAMPLES}: a row is no result of a sample: {error}") from None
     if selection.rows:  # what an earlier session selected, and the one that resumed it did not, is not of the run
         selected = {row.identity for row in selection.rows}
         results = {identity: result for identity, result in results.items() if identity in selected}
