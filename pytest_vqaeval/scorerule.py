@@ -43,7 +43,8 @@ class ScoreRule:
         options = {key: value for key, value in self.options.items() if key != "parser"}
         if self.correct_from is not None:
             options["correct_from"] = self.correct_from
-        return {"scorer": self.scorer, **options}
+        least = {} if self.correct_from is None else {"correct_from": self.correct_from}
+        return {"scorer": self.scorer, **options, **least}
 
     def bind(self, scorers: Mapping[str, Any], parser: str | None = None) -> Scorer:
         """The scorer as a function of question and text.

@@ -27,7 +27,8 @@ def aggregate_table(report: BenchmarkReport, prefix: str) -> list[str]:
     header = [prefix.rstrip(": ") or "subset", *(name for name, _ in report.about.metrics)]
     rows = [[one_line(named.name)[:24], *(_cell(of) for of in named.tally.aggregates().values())] for named in parts]
     align = ["left", *["right"] * (len(header) - 1)]
-    return ["", *tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align).split("\n")]
+    table = tabulate(rows, header, tablefmt="simple", disable_numparse=True, colalign=align).split("\n")
+    return ["", *table, "(of how many; + where some are missing)"]
 
 
 def _cell(of: Aggregate) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Literal
 
+from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring.base import UNPARSED, Score, verdict
 from pytest_vqaeval.scoring.choice_evalscope import Reading, SetReading, read_evalscope, read_evalscope_set
@@ -31,7 +32,8 @@ def choice(question: Question, text: str, *, parser: Parser = "evalscope") -> Sc
         parser: `evalscope` or `strict`.
 
     Raises:
-        NoReference: the question has none.
+        DataError: the question has no options.
+        NoReference: the question has no reference.
         ValueError: another parser.
     """
     wanted = _wanted(question)
@@ -66,6 +68,8 @@ def _check(parser: str) -> None:
 
 
 def _wanted(question: Question) -> Collection[str]:
+    if not question.options:
+        raise DataError("a choice needs options, and the sample has none")
     return {_normal(reference) for reference in question.wanted()}
 
 

@@ -1,7 +1,10 @@
 """The scorers: from a reading to a verdict."""
 
+from typing import Any
+
 import pytest
 
+from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.scoring.choice import choice, multi_choice
@@ -90,3 +93,9 @@ def test_the_options_of_a_set_are_shown():
 def test_mistakes_of_the_caller(scorer):
     with pytest.raises(ValueError, match=r"^parser must be 'evalscope' or 'strict', not 'loose'$"):
         scorer(question("A"), "ANSWER: A", parser="loose")
+
+
+@pytest.mark.parametrize("scorer", [choice, multi_choice])
+def test_a_choice_among_nothing_has_no_verdict(scorer: Any) -> None:
+    with pytest.raises(DataError, match="a choice needs options, and the sample has none"):
+        scorer(Question("?", [], ("A",)), "A")
