@@ -2,14 +2,17 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 
+from pytest_vqaeval.__main__ import main
 from pytest_vqaeval.shipped import SUFFIX, shipped_folder
 from pytest_vqaeval.spec import read_spec
 from pytest_vqaeval.suites import read_suite, suite_files
 from tests.conftest import summary_of
+from tests.layouts import LAYOUTS
 from tests.realdata import ROOT
 from tests.test_readme import example
 
@@ -68,3 +71,13 @@ def test_the_matrix_is_yaml() -> None:
     commands = " ".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
     assert "--vqa-shard=${{ matrix.shard }}/4" in commands
     assert "pytest_vqaeval merge" in commands
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_cards_of_benchmarks_without_data_are_up_to_date(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VQA_CACHE", str(tmp_path))
+    main(["describe", name, "--markdown", "--data", str(tmp_path)])
+    card = (ROOT / "docs" / "benchmarks" / f"{name}.md").read_text()
+    assert capsys.readouterr().out == card  # `python -m pytest_vqaeval describe NAME --markdown` writes it
