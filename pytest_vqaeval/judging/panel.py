@@ -109,7 +109,8 @@ class Panel:
             outcome = rule.outcome if rule.outcome.counts_wrong else Outcome.WRONG
         score = f" {rule.value:.4f}" if rule.outcome is Outcome.SCORED and rule.value is not None else ""
         by_rule = {} if outcome is rule.outcome else {"by the rule": rule.outcome.value + score}
-        said = {f"judge {opinion.judge}": _said(opinion) for opinion in opinions}
+        labels = [f"judge {number}" for number in range(1, len(opinions) + 1)] if len(opinions) > 1 else ["judge"]
+        said = dict(zip(labels, map(_said, opinions), strict=True))
         return replace(rule, outcome=outcome, value=value, guessed=False, details={**by_rule, **rule.details, **said})
 
 
@@ -132,5 +133,5 @@ def combined(opinions: Sequence[Opinion], combine: Combine) -> tuple[float | Non
 
 def _said(opinion: Opinion) -> str:
     if opinion.verdict is None:
-        return f"no verdict: {opinion.problem}"
-    return f"{opinion.verdict.said}: {opinion.verdict.reason or '(no reason given)'}"
+        return f"{opinion.judge}: no verdict: {opinion.problem}"
+    return f"{opinion.judge}: {opinion.verdict.said}: {opinion.verdict.reason or '(no reason given)'}"

@@ -13,6 +13,9 @@ Form = Literal["label", "score"]
 LABELS = {"A": 1.0, "B": 0.0}
 """The verdicts of the form `label` with their values; the prompt says what they mean."""
 
+PLACEHOLDER = "<one short sentence>"
+"""Stands for the reason in the form that the prompt asks for. Weak models that are made to write JSON repeat it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -36,7 +39,7 @@ class Malformed(Exception):
 def read_verdict(text: str, form: Form) -> Verdict:
     """The verdict in a judge's reply, by EvalScope's rules: prose and fences around the object are ignored.
 
-    Stricter than those in one point: an object that gives a key twice is not read.
+    Stricter than those in two points: an object that gives a key twice is not read, nor one that repeats the form.
 
     Raises:
         Malformed: there is not exactly one JSON object outside of reasoning, or it holds no verdict.
@@ -54,6 +57,8 @@ def read_verdict(text: str, form: Form) -> Verdict:
     reason = said.get("reasoning", "")
     if not isinstance(reason, str):
         raise Malformed("the judge's reasoning is not a text")
+    if reason.strip() == PLACEHOLDER:
+        raise Malformed("the judge's reply repeats the form that was asked for")
     return _label(said.get("verdict"), reason) if form == "label" else _score(said.get("score"), reason)
 
 

@@ -59,7 +59,7 @@ def test_recall_judges_what_the_rule_did_not_find_right(shapes: Path, run: Run) 
     assert (result.ret, again.ret) == (1, 1)
     result.stdout.fnmatch_lines(
         [
-            "judge j      B: because",
+            "judge        j: B: because",
             "  judges: 6 asked, 0 retries, 60 prompt + 12 completion tokens, *",
             "judged by j (llm_recall):",
             "  strict (rule)    6 of 12     50.00 %*",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_vqaeval.judging.prompt import JudgePrompt, sample_json
+from pytest_vqaeval.judging.verdict import PLACEHOLDER, Form
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.reply import Reply
 
@@ -83,6 +84,11 @@ def test_a_specs_own_text_keeps_the_form_of_the_verdict() -> None:
     assert '"score": <number>' in own.text
     assert (own.version, JudgePrompt().version) == ("own", "1")
     assert len({own.sha256, JudgePrompt().sha256, JudgePrompt("score").sha256}) == 3
+
+
+@pytest.mark.parametrize("form", ["label", "score"])
+def test_the_form_is_the_one_whose_repetition_is_told(form: Form) -> None:
+    assert f'"reasoning": "{PLACEHOLDER}"' in JudgePrompt(form).text
 
 
 def test_the_shipped_text_is_the_version_that_it_says() -> None:

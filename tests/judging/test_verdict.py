@@ -53,6 +53,7 @@ def test_what_stands_around_the_object_is_no_matter(text: str) -> None:
         ('{"score":true}', "score", "from 0 to 1"),
         ('{"score":"0.5"}', "score", "from 0 to 1"),
         ('{"reasoning":3,"score":1}', "score", "not a text"),
+        ('{"reasoning":"<one short sentence>","verdict":"A"}', "label", "repeats the form"),
     ],
 )
 def test_all_else_is_no_verdict(text: str, form: Form, said: str) -> None:
