@@ -1,7 +1,6 @@
 """`replay:` reads run folders and EvalScope's predictions; it never gives a sample the reply to another."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 from pytest_vqaeval.testing import Answer, ModelServer, Request
 from tests.conftest import Run, counts_of, rows, summary_of, write_rows
+from tests.realdata import real_data
 
 ALL = ["shapes.vqa.yaml", "--vqa-json=out.json", "--vqa-retries=0", "-q"]
 
@@ -252,13 +252,12 @@ def test_predictions_with_repeats(shapes: Path, pytester: pytest.Pytester) -> No
 
 def test_predictions_of_two_models(shapes: Path, pytester: pytest.Pytester) -> None:
     predictions(shapes)
-    folder = predictions(shapes, "other")
+    predictions(shapes, "org/other")
     result = pytester.runpytest(*ALL, "--vqa-model=replay:outputs/20260101_000000")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*has replies of other, qwen: say whose, as in replay:*000::other"])
-    pytester.runpytest(*ALL, "--vqa-model=replay:outputs/20260101_000000::other")
+    result.stderr.fnmatch_lines(["*has replies of org/other, qwen: say whose, as in replay:*000::org/other"])
+    pytester.runpytest(*ALL, "--vqa-model=replay:outputs/20260101_000000::org/other")
     assert counts_of(shapes) == {"correct": 6, "wrong": 6}
-    shutil.rmtree(folder)
 
 
 def test_two_predictions_for_one_sample(shapes: Path, pytester: pytest.Pytester) -> None:
@@ -287,3 +286,23 @@ def test_a_folder_that_holds_no_replies(shapes: Path, pytester: pytest.Pytester,
     else:
         assert result.ret == 4
         assert "Traceback" not in result.stderr.str()
+
+
+def test_slake_in_evalscopes_order_gives_the_same_figure(pytester: pytest.Pytester) -> None:
+    folder = real_data("slake").parent
+    lines = real_data("replies", "slake_en_huatuogpt_vision_7b.jsonl").read_text().splitlines()
+    replies = {row["id"]: row["reply"] for row in map(json.loads, lines)}
+    records = [row for row in json.loads(real_data("slake", "test.json").read_text()) if row["q_lang"] == "en"]
+    place = pytester.path / "predictions" / "huatuo"
+    place.mkdir(parents=True)
+    for kind in ("OPEN", "CLOSED"):
+        part = [row for row in records if row["answer_type"] == kind]
+        asked = (f"{row['question'].strip()}\nAnswer the question with a single word or phrase." for row in part)
+        rows = [
+            prediction(n, text, replies[str(row["qid"])]) for n, (row, text) in enumerate(zip(part, asked, strict=True))
+        ]
+        write(place / f"slake_en_{kind.lower()}.jsonl", rows)
+    options = ["--vqa-benchmark=slake", f"--vqa-data={folder}", "--vqa-json=out.json", "-q", "-k", "en_"]
+    pytester.runpytest_subprocess(f"--vqa-model=replay:{place.parent.parent}", *options)
+    (benchmark,) = summary_of(pytester.path)["benchmarks"]  # type: ignore[misc]
+    assert (benchmark["overall"]["correct"], benchmark["overall"]["samples"]) == (529, 1061)

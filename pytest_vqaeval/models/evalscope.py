@@ -108,7 +108,8 @@ def find_predictions(folder: Path, wanted: str = "") -> list[Path]:
     """
     inner = folder / "predictions"
     base = inner if inner.is_dir() else folder
-    of_models = {path.name: path for path in base.iterdir() if path.is_dir() and any(path.glob("*.jsonl"))}
+    folders = (file.parent for pattern in ("*/*.jsonl", "*/*/*.jsonl") for file in base.glob(pattern))
+    of_models = {path.relative_to(base).as_posix(): path for path in folders}  # a model may be called org/name
     chosen = base if any(base.glob("*.jsonl")) else of_models.get(choose_model(folder, of_models, wanted))
     if chosen is None:
         raise UsageError(f"{folder} is neither a run (run.json) nor a folder of EvalScope's predictions (*.jsonl)")
