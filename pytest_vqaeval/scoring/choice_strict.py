@@ -30,6 +30,7 @@ from pytest_vqaeval.scoring.choice_wording import (
     AND,
     ANNOUNCED,
     DENIED,
+    DENIED_AT_ONCE,
     LEAD,
     LONGEST,
     NO_OPTION,
@@ -57,6 +58,8 @@ _TURN = re.compile(r"^[^\w\n]*(?:question|hint|human|user|问题)\b[ \d]*:", re.
 
 _BEGINNING, _ENDING = 8_000, 16_000  # characters of a very long reply that are read: answers stand at either end
 _PLACES = 40  # a reply that announces its answer more often repeats itself; its last announcements tell
+
+_LAST_SENTENCE = re.compile(r"(?<=\w\w)[.!]\s+")  # not behind a label
 
 _CALLED_CORRECT = "called correct"
 
@@ -161,6 +164,8 @@ class _Reader:
         leading = leading_option(line, self.options)
         if found and leading is not None and option_tokens(self.options)[leading].startswith(f" {found[0].lower()} "):
             return frozenset({self.labels[leading]}), len(sentence)  # the option "B cells" is not the label B
+        if found and DENIED_AT_ONCE.match(line, end):
+            return None
         if found:
             return frozenset(found) | self._further(before_reason(first_sentence(line[end:]))), end
         if NO_OPTION.match(sentence) is None and DENIED.match(sentence):
@@ -224,7 +229,10 @@ class _Reader:
         paired = self._behind_its_text(text)
         if paired:
             return SetReading(frozenset({paired}), "label behind its text")
-        head = self._head(text.split("\n", 1)[0]) or self._head(text.rsplit("\n", 1)[-1])
+        first, last = text.split("\n", 1)[0], text.rsplit("\n", 1)[-1]
+        sentence = _LAST_SENTENCE.split(last)[-1]
+        with_text = sentence if re.search(r"\w\W+\w", sentence) else ""  # a letter behind a sentence may be cut off
+        head = self._head(first) or self._head(last) or self._head(with_text)
         if head is None:
             return None
         # one match of each spelling is enough: replies of thousands of lines repeat themselves
@@ -248,7 +256,11 @@ class _Reader:
         rest = line[label.end() :].lstrip(" ,.:)-")
         if self.patterns.next_item.search(rest) or equal_option(rest, self.options) not in (None, self._index(label)):
             return None  # a list of options, or the text of another
-        if not re.search(r"\w", rest) or re.match(r"(?:because|since)\b", rest) or self._is_own_text(label, rest):
+        if (
+            not re.search(r"\w", rest)
+            or re.match(r"(?:because|since|rather|instead)\b", rest)
+            or self._is_own_text(label, rest)
+        ):
             return name_of(label)
         if label[0][-1] in ")]":
             return name_of(label)

@@ -11,7 +11,10 @@ from pytest_vqaeval.scoring.option_text import SENTENCE_END
 LONGEST = 300  # characters of an announced answer, and of what is looked at around one
 
 _IS = r"\b(?:is|are|was|(?:would|should|must|will|to|only)(?:\ therefore|\ then)?\ be|matches)\b"
-_BEST = r"(?:correct|right|best|final|true|my|chosen|selected|appropriate|accurate|suitable|likely|closest|proper)"
+_BEST = (
+    r"(?:correct|right|best|final|true|my|chosen|selected|appropriate|accurate|suitable|likely|closest|proper"
+    r"|remaining)"
+)
 _CHOICE = r"(?:choice|option|letter|selection|statement|label)"
 # Where an answer is announced: the answer comes next.
 ANNOUNCED = re.compile(
@@ -27,17 +30,26 @@ ANNOUNCED = re.compile(
     | \b{_BEST}\s+(?:\w+\s+)?{_CHOICE}\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:|\ -\ )    # the correct option is B
     | \b(?:I|we)(?:\s+\w+|'\w+)?\s+(?:choose|select|pick|chose|guess|go\ with|opt\ for)\b
     | \bbest\ guess\b[^.\n:;?!]{{0,30}}?(?:{_IS}|:)
-    | \b(?:leaning\ towards?|(?:consistent\ with|correspond(?:s|ing)\ to|points\ to)\ (?=option|choice))
+    | \b(?:leaning\ towards?|(?:consistent\ with|correspond(?:s|ing)\ to|points\ to
+      |match(?:es)?|aligns\ with|which\ is|that\ is|supports|indicates)\ (?=option|choice))   # which is option B
+    | \b{_CHOICE}\ (?:that|which)\b[^.\n:;?!]{{0,20}}?\b(?:best|fits|matches|describes|applies)\b
+      [^.\n:;?!]{{0,60}}?{_IS}
+    | \b(?:based\ on|according\ to|given)\b[^.\n:;?!]{{0,80}},\ +(?=[(\[]?(?-i:[A-HJ-Z])[)\]]?\s*[.!]?\s*$)
     | \b(?:best|most\ closely)\s+(?:match(?:es)?|fits?|resembles?|corresponds\ to)\b  # it best matches option B
     | \b(?:answer|ans\b\.?)[\s-]+(?=[(\[]?(?-i:[A-Z])[)\]]?(?:\W|$))                   # the answer (B), ANSWER - B
     | \b(?:it\ is|it's|hence|therefore|thus|so|definitely|probably|(?:leaves|leaving)(?:\ us)?(?:\ with)?(?:\ only)?
       |I(?:'d|\ would)\ say),?\s+                                        # It is B. Hence B. That leaves B.
-      (?=(?:option\s+)?[(\[]?(?-i:[A-Z])[)\]]?\s*(?:[.!](?:\s|$)|$|because|since))
+      (?=(?:option\s+)?[(\[]?(?-i:[A-Z])[)\]]?\s*(?:[.!](?:\s|$)|$|because|since|as\ the))
     | ^[^\w\n]*(?:\w+[ ]){{0,2}}\w+["']?:(?=\s*[(\[]?(?-i:[A-Z])[)\]]?\W*\Z)   # Choice: B, at the end of the reply
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 DENIED = re.compile(r"\b(?:not|never|cannot|neither)\b|n't\b|不", re.IGNORECASE)
+# "The answer A is wrong": behind a label
+DENIED_AT_ONCE = re.compile(
+    r"[)\]\"']*\s+(?:is|are|was|seems|appears)\s+(?:\w+\s+)?(?:not|wrong|incorrect|false|unlikely|ruled|excluded)\b",
+    re.IGNORECASE,
+)
 _SUPPOSED = re.compile(r"\b(?:if|whether|unless|suppose|assum(?:e|ing)|example)\b|如果|是否", re.IGNORECASE)
 # What may stand between the announcement and the answer.
 LEAD = re.compile(
@@ -76,8 +88,8 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
         rf"(?:[(\[<【「\"']\s*(?P<closed>{one})\s*[)\]>】」\"'.]|(?P<bare>{one}){end})"
     )
     correct = (
-        r"(?:correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable))"
-        r"(?:\s+(?:answer|choice|option|one)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as))))"
+        r"(?:correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable|consistent))"
+        r"(?:\s+(?:answer|choice|option|one)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as|with))))"
     )
     verb = rf"(?:{_IS}|(?:seems|appears)(?:\s+to\s+be)?)"
     degree = r"(?:also\s+|\w+ly\s+)?(?:the\s+|my\s+)?(?:most\s+|only\s+|best\s+)?(?:\w+ly\s+)?"
@@ -120,7 +132,7 @@ def is_denied(before: str) -> bool:
     """Whether a negation stands in the three words, without a conjunction, before an announcement."""
     clause = re.split(r"[^\w\s'-]|\n", before[-60:])[-1]
     words = re.split(r"\b(?:and|so|but|then|therefore|hence|thus)\b", clause)[-1].split()
-    return DENIED.search(" ".join(words[-3:])) is not None
+    return re.search(rf"{DENIED.pattern}|\b(?:no|nothing|none)\b", " ".join(words[-3:]), re.IGNORECASE) is not None
 
 
 def is_supposed(text: str, match: re.Match[str]) -> bool:

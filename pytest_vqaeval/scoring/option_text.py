@@ -11,6 +11,7 @@ _FOLD: dict[int, str] = {0xFEE0 + code: chr(code) for code in range(0x21, 0x7F)}
 _FOLD |= {ord(char): "'" for char in "‘’"} | {ord(char): '"' for char in "“”"}
 _FOLD |= {ord(char): "-" for char in "–—−‐‑"} | {ord(char): " " for char in "\u3000\xa0"}
 
+_MEDIUM = re.compile(r"<(image|video|audio)[ _](\d+)>")
 _TEX_SPACE = re.compile(r"\\[,;:! ]")
 _TEX_FONT = re.compile(r"\\(?:text|math|operatorname|mbox|bf|rm|displaystyle|left|right)[a-z]*(?![A-Za-z])\*?")
 _TEX_DEGREE = re.compile(r"\^?\{?\\circ(?![A-Za-z])\}?")
@@ -36,14 +37,19 @@ _CONCLUDES = re.compile(
 # The verb by which a sentence asserts what it ends with, up to three words before the option (token form).
 _ASSERTS = re.compile(
     r" (?:is|are|was|were|be|will|would|(?:it|that|this)'s|=|looks? like|show\w*|indicat\w*|suggest\w*|represent\w*"
-    r"|depict\w*|demonstrat\w*|using|at|called|as|presence of|evidence of|consistent with|是|为|示)(?: \S+){0,3} $"
+    r"|depict\w*|demonstrat\w*|using|at|called|as|(?:attributed|belongs?|points?|pointing) to|(?:took place|located) in"
+    r"|presence of|evidence of|consistent with|是|为|示)(?: \S+){0,3} $"
+)
+# What may stand before the option where it is all that is said: "In 2005.", "I think it's green."
+_OPENING = re.compile(
+    r"(?:(?:in|on|at)\b|i (?:think|believe|guess|would say)(?: that)?(?: it is| it's| this is)?\b)", re.IGNORECASE
 )
 _TITLED = re.compile(r"(?:\w+ ){0,2}\w+:(.+)")  # "Diagnosis: ..." as the whole reply
 _CALLED = re.compile(r"^(.+?) is (?:the|my) (?:\w+ )?(?:answer|option|choice)\W*$", re.MULTILINE)
 _CONTRAST = re.compile(r",\s*(?:(?:and|but)\s+)?not\b|\b(?:rather than|instead of)\b", re.IGNORECASE)
 _HEDGES = re.compile(
-    r"\b(?:not|no|never|neither|nor|without|cannot|unable|unlikely|incorrect|wrong|false|if|or|could|may|might|can|option"
-    r"|what|whether)\b|n't\b|[不没无非]",
+    r"\b(?:not|no|never|neither|nor|without|cannot|unable|unlikely|incorrect|wrong|false|if|or|could|may|might|option"
+    r"|can(?! be (?:seen|\w+ed)\b)|what|whether)\b|n't\b|[不没无非]",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
@@ -80,7 +86,7 @@ def plain(text: str) -> str:
 
     What is in `\boxed{}` or `<answer>` is stated as the answer by convention: it becomes an `ANSWER:` line.
     """
-    text = _TEX_SPACE.sub(" ", text.translate(_FOLD))
+    text = _MEDIUM.sub(r"\1 \2", _TEX_SPACE.sub(" ", text.translate(_FOLD)))
     text = _TEX_DEGREE.sub("", _TEX_FONT.sub("", text))
     text = _TEX_FRACTION.sub(r"\1/\2", _TEX_ROOT.sub(r"√\1", text))
     text = _STATED_GROUP.sub(lambda group: f"\nANSWER: {group[1] or group[2] or ''}\n", text)
@@ -167,8 +173,9 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
     sentence, asserts exactly one option. A reply that refuses or asks for more asserts nothing.
     """
     opening = text[:_LONGEST]
+    opened = [opening[start.end() :]] if (start := _OPENING.match(opening)) else []
     named = [titled[1]] if (titled := _TITLED.fullmatch(opening)) else _CALLED.findall(opening)
-    for part in (opening, opening.split("\n", 1)[0], first_sentence(opening), *named):
+    for part in (opening, opening.split("\n", 1)[0], first_sentence(opening), *opened, *named):
         equal = equal_option(part, options)
         if equal is not None:
             return equal, "option text alone"

@@ -343,7 +343,16 @@ def test_rules_are_named():
             "C.Horse",
             "C、Horse",
         ),
-        *("The picture is consistent with option C.", "It looks like a horse rather than a dog."),
+        *("The picture is consistent with option C.", "It looks like a horse rather than a dog.", "C rather than A."),
+        *("It is a horse, which is option C.", "This matches option C.", "The option that fits best is C."),
+        *("We can rule out A and B. The remaining option is C.", "A and B are out, leaving C as the correct answer."),
+        *(
+            "C is the most consistent with the picture.",
+            "Of course! C) Horse",
+            "Based on the image, C.",
+            "I think horse.",
+        ),
+        *("On the horse.", "This animal can be classified as a horse.", "The arrow points to the horse."),
     ],
 )
 def test_further_ways_to_say_it(text):
@@ -380,6 +389,9 @@ def test_further_ways_to_say_it(text):
             '{"answer": "E"}',
         ),
         *("A) Dog - true\nB) Cat - true", "I don't think the answer is C."),
+        *("This does not match option C.", "Nothing here supports option C.", "The answer C is incorrect."),
+        *("The evidence indicates option C is wrong.", "Based on the image, A and C.", "Here it is dark. C"),
+        *("I think the horse is too dark to say.", "On the left.", "Horses can be mixed with dogs."),
         *("Nobody knows what will be a horse.", "I was leaning towards A or C.", "best guess: unknown"),
     ],
 )
