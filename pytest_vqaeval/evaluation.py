@@ -14,6 +14,7 @@ from pytest_vqaeval.asking import Asked, Asker
 from pytest_vqaeval.dataset import open_archive
 from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.fingerprint import fingerprint
+from pytest_vqaeval.gates.base import field_of
 from pytest_vqaeval.gates.written import rule_to_json
 from pytest_vqaeval.hub import find_data
 from pytest_vqaeval.judging.panel import Judged, Panel
@@ -224,7 +225,9 @@ class Evaluation:
             subsets: in the order of the tables.
             samples: all of them, selected or not, each once.
         """
-        groups, panel = tuple(dict.fromkeys(self.settings.group or spec.groups)), self._named_panel(spec)
+        of_gates = (field_of(rule.scope, spec.name) for rule in (*self.settings.gates, *spec.gates))
+        known = [name for name in of_gates if name and any(sample.fields([name]) for sample in samples)]
+        groups, panel = tuple(dict.fromkeys([*(self.settings.group or spec.groups), *known])), self._named_panel(spec)
         self.abouts[spec.name] = About(
             name=spec.name,
             title=spec.title,

@@ -152,8 +152,8 @@ def scores_of(
 
 def _score(rows: list[Result], repeats: int) -> SampleScore:
     known = [row.score for row in rows if row.outcome.answered and row.score is not None]
-    low, high = fsum(known) / repeats, (fsum(known) + repeats - len(known)) / repeats
-    low, high = (round(total / repeats, _DIGITS) for total in (sum(known), sum(known) + repeats - len(known)))
+    total = fsum(known)
+    low, high = round(total / repeats, _DIGITS), round((total + repeats - len(known)) / repeats, _DIGITS)
     only = rows[0].outcome if repeats == 1 and known else None
     return SampleScore(
         low,

@@ -15,6 +15,7 @@ from pytest_vqaeval.scores import Scores
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.spec import read_spec
 from tests.conftest import Run, summary_of
+from tests.realdata import real_data
 from tests.rundata import graded, row, rows, scores, summary_of_rows
 
 PASS, FAIL, INCONCLUSIVE = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
@@ -449,3 +450,23 @@ def test_a_baseline_that_is_none_stops_before_anything_is_asked(models: Path, ru
     assert said in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
     assert not models.joinpath(".vqaeval", "runs").exists()
+
+
+# --- the real data
+
+
+def test_slakes_baseline_is_small_and_finds_a_real_loss(tmp_path: Path, pytester: pytest.Pytester) -> None:
+    records = json.loads(real_data("slake", "test.json").read_text())
+    for name, lost in (("before", 0), ("after", 40)):  # one of fifty: 1.8 points
+        lines = [
+            {"id": str(row["qid"]), "reply": "neither" if n % 8 == 0 or n % 50 < lost // 40 else row["answer"]}
+            for n, row in enumerate(records)
+        ]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    slake = ["--vqa-benchmark=slake", f"--vqa-data={real_data()}", "--vqa-show=0", "-q"]
+    save = ["--vqa-save-baseline=b.json", "--vqa-fail-under=0.8"]
+    assert pytester.runpytest_subprocess(*slake, "--vqa-model=replay:before.jsonl", *save).ret == 0
+    assert Path("b.json").stat().st_size < 45_000
+    result = pytester.runpytest_subprocess(*slake, "--vqa-model=replay:after.jsonl", "--vqa-baseline=b.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["gate fail: slake replay:after.jsonl: baseline, alpha 0.05: 0.8* of 2,094, *"])

@@ -191,6 +191,13 @@ def test_a_part(always_yes: Path, run: Run, gate: str, selection: list[str], cod
     assert result.ret == code
 
 
+def test_a_field_need_not_be_a_group_of_the_spec(always_yes: Path, run: Run) -> None:
+    result = run(*ALL, "--vqa-fail-under=shapes/picture:0.jpg=0.5", "--vqa-fail-under=shapes/colour:red=0.5")
+    assert result.ret == 20
+    assert "gate pass: shapes/picture:0.jpg m: fail_under 0.5: 0.5000 of 2 answered" in result.outlines
+    result.stdout.fnmatch_lines(["gate inconclusive: shapes/colour:red m: *: there is no part 'colour:red'*"])
+
+
 def test_all_kinds_as_options_and_in_the_ini_file(always_yes: Path, pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nvqa_max_unparsed = 1%\nvqa_must_pass =\n    shapes=q0\n    shapes=q2\n")
     options = ["--vqa-max-truncated=0", "--vqa-max-errors=shapes=0", "--vqa-max-guessed=50%", "--vqa-fail-under=0.5"]

@@ -121,6 +121,12 @@ def split_scope(text: str) -> tuple[str | None, str]:
     return scope.strip() or None, value.strip()
 
 
+def field_of(scope: str | None, benchmark: str) -> str | None:
+    """The grouping field that a scope may name: `modality` of `slake/modality:CT`."""
+    name, colon, _ = (scope or "").removeprefix(f"{benchmark}/").partition(":")
+    return name if colon and scope and scope.startswith(f"{benchmark}/") else None
+
+
 def read_alpha(text: str) -> float:
     """The share of false alarms that a gate may raise.
 
