@@ -8,25 +8,37 @@ import threading
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.zips import MAX_BYTES, ZipReader
+from pytest_vqaeval.zips import MAX_BYTES, LocalBytes, ZipReader
+
+if TYPE_CHECKING:
+    from pytest_vqaeval.hub import Data
 
 
 class Archive:
     """Reads the media of one benchmark; each zip is opened once per process. Safe to use from several threads."""
 
-    def __init__(self, folder: Path, *, started_in: Path | None = None, roots: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        started_in: Path | None = None,
+        roots: Sequence[Path] = (),
+        data: Data | None = None,
+    ) -> None:
         """Nothing is opened yet.
 
         Args:
             folder: the data folder; names are looked for here first,
             started_in: then in the folder pytest was started in,
             roots: then in the media roots.
+            data: all data folders, and the files that are published, for names that are in none of these.
         """
-        self.folder = folder
+        self.folder, self._data = folder, data
         self._roots = tuple(root.absolute() for root in roots)
-        own = (folder, started_in) if started_in else (folder,)
+        own = (folder, *(data.folders if data else ()), *((started_in,) if started_in else ()))
         self._folders = tuple(dict.fromkeys([*(place.absolute() for place in own), *self._roots]))
         self._zips: dict[str, ZipReader] = {}
         self._lock = threading.Lock()
@@ -73,8 +85,13 @@ class Archive:
             return opened
         with self._lock:
             if name not in self._zips:
-                self._zips[name] = _read_zip(self._open(name))
+                self._zips[name] = self._open_zip(name)
             return self._zips[name]
+
+    def _open_zip(self, name: str) -> ZipReader:
+        if self._data and name in self._data.published and not any(path.is_file() for path in self._places(name)):
+            return self._data.open_zip(name)
+        return _read_zip(self._open(name))
 
     def _open(self, name: str) -> FileIO:
         for path in self._places(name):
@@ -84,6 +101,8 @@ class Archive:
                 continue
             except OSError as error:
                 raise DataError(f"file {name!r:.200} can't be read: {error.strerror} (in {path.parent})") from None
+        if self._data and name in self._data.published:
+            return _open_regular(self._data.fetch(name))
         raise DataError(self._absent(name))
 
     def _places(self, name: str) -> Iterator[Path]:
@@ -136,7 +155,7 @@ def _split_source(source: str) -> tuple[str, str | None]:
 
 def _read_zip(file: FileIO) -> ZipReader:
     try:
-        return ZipReader(file, Path(os.fsdecode(file.name)))
+        return ZipReader(LocalBytes(file), Path(os.fsdecode(file.name)))
     except BaseException:
         file.close()
         raise

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_vqaeval.archive import Archive
 from pytest_vqaeval.dataset import open_archive, read_samples
 from pytest_vqaeval.errors import DataError, MissingExtra
-from pytest_vqaeval.hub import find_data, record_files
+from pytest_vqaeval.hub import Hub, record_files
 from pytest_vqaeval.media import Encoded, Media, MediaCache
 from pytest_vqaeval.question import Message, Question, values_in
 from pytest_vqaeval.sample import Sample
@@ -101,17 +101,17 @@ def make_card(
         look: read the pictures too.
     """
     try:
-        folder = find_data(spec, data)
-        files = list(record_files(spec, folder))
+        found = Hub(data, offline=True).open(spec)
+        files = list(record_files(spec, found))
         samples = read_samples(spec, files)
     except (DataError, MissingExtra) as error:
         return Card(spec, missing=str(error))
-    with _Reader(open_archive(spec, folder, started_in, roots) if look else None) as reader:
+    with _Reader(open_archive(spec, found, started_in, roots) if look else None) as reader:
         for sample in samples:
             reader.add(sample)
     return Card(
         spec,
-        files=[_record_file(file, samples) for _, file in files],
+        files=[_record_file(file, samples) for _, file in files if isinstance(file, Path)],
         samples=_in_order(spec, Counter(sample.subset for sample in samples)),
         lengths=reader.lengths,
         problems=reader.problems,

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_vqaeval.dataset import read_samples
 from pytest_vqaeval.errors import DataError, MissingExtra, SpecError
-from pytest_vqaeval.hub import find_data, record_files
+from pytest_vqaeval.hub import record_files
 from pytest_vqaeval.names import mark_name, node_name
 from pytest_vqaeval.sample import Sample, placeholders, repeated, with_units
 from pytest_vqaeval.selection import certainly_false
@@ -82,8 +82,10 @@ class SpecModule(pytest.Module):
     def _samples(self) -> dict[str, list[Sample]]:
         """The samples of each function, in the order of the spec's subsets."""
         try:
-            folder = find_data(self.spec, self.evaluation.settings.data)
-            found = with_units(self.spec, read_samples(self.spec, record_files(self.spec, folder)))
+            data = self.evaluation.data(self.spec)
+            if self.evaluation.settings.download:
+                data.fetch_all()
+            found = with_units(self.spec, read_samples(self.spec, record_files(self.spec, data)))
         except (DataError, MissingExtra) as error:
             found = list(placeholders(self.spec, str(error)))
         by_subset: dict[str, list[Sample]] = {subset: [] for subset in self.spec.subsets}

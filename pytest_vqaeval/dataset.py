@@ -8,12 +8,14 @@ from pathlib import Path
 
 from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.formats.vlmevalkit import link_pictures
+from pytest_vqaeval.hub import Data
+from pytest_vqaeval.parquet import Remote
 from pytest_vqaeval.records import Record, read_records
 from pytest_vqaeval.sample import Sample, build_samples
 from pytest_vqaeval.spec import Spec
 
 
-def read_samples(spec: Spec, files: Iterable[tuple[str | None, Path]]) -> list[Sample]:
+def read_samples(spec: Spec, files: Iterable[tuple[str | None, Path | Remote]]) -> list[Sample]:
     """All samples of a benchmark.
 
     Args:
@@ -27,7 +29,7 @@ def read_samples(spec: Spec, files: Iterable[tuple[str | None, Path]]) -> list[S
     return list(build_samples(spec, list(_records(spec, files))))
 
 
-def _records(spec: Spec, files: Iterable[tuple[str | None, Path]]) -> Iterator[tuple[str | None, Record]]:
+def _records(spec: Spec, files: Iterable[tuple[str | None, Path | Remote]]) -> Iterator[tuple[str | None, Record]]:
     before = 0
     for subset, file in files:
         records = read_records(file, spec.records.columns)
@@ -45,19 +47,19 @@ def _records(spec: Spec, files: Iterable[tuple[str | None, Path]]) -> Iterator[t
                 yield subset, record
 
 
-def open_archive(spec: Spec, folder: Path, started_in: Path, roots: Sequence[Path]) -> Archive:
+def open_archive(spec: Spec, data: Data, started_in: Path, roots: Sequence[Path]) -> Archive:
     """The media of a benchmark.
 
     Args:
         spec: the benchmark.
-        folder: its data folder.
+        data: its files.
         started_in: the folder that relative paths may also be relative to.
         roots: the media roots of the run; the spec's own, and VLMEvalKit's, come after them.
     """
     places = media_roots((*roots, *spec.media_roots))
     if _is_table(spec):  # where VLMEvalKit keeps the pictures of a table
         places += tuple(root / "images" / spec.path.stem for root in places)
-    return Archive(folder, started_in=started_in, roots=places)
+    return Archive(data.folder, started_in=started_in, roots=places, data=data)
 
 
 def _is_table(spec: Spec) -> bool:

@@ -16,10 +16,11 @@ from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.fingerprint import fingerprint
 from pytest_vqaeval.gates.base import field_of
 from pytest_vqaeval.gates.written import rule_to_json
-from pytest_vqaeval.hub import find_data
+from pytest_vqaeval.hub import Data, Hub
 from pytest_vqaeval.judging.panel import Judged, Panel
 from pytest_vqaeval.media import MediaCache, Reader
 from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, model_labels
+from pytest_vqaeval.remote.progress import Progress
 from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.results import NO_VALUE, About
 from pytest_vqaeval.sample import Sample
@@ -61,6 +62,7 @@ class Evaluation:
         run_folder: str | None = None,
         workers: int = 1,
         replayed: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -73,6 +75,7 @@ class Evaluation:
             workers: how many processes share the requests in flight.
             replayed: by name of a replayed model its whole path, where the controller knows it: once the new run has
                 begun, `latest` is another.
+            progress: tells of downloads.
 
         Raises:
             UsageError: a model, a judge or a server is named twice.
@@ -91,6 +94,8 @@ class Evaluation:
         self._started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
         self._models: dict[str, Model] = {}
         self._collected: dict[str, Sequence[Sample]] = {}
+        self._hub = Hub(settings.data, offline=settings.offline, whole=settings.download, progress=progress)
+        self._data: dict[Path, Data] = {}
         self._archives: dict[Path, Archive] = {}
         self._scorers: dict[Path, Scorer] = {}
         self._own_names: set[str] = set()  # of scorers that users registered
@@ -178,6 +183,16 @@ class Evaluation:
         except FatalError:
             return None
 
+    def data(self, spec: Spec) -> Data:
+        """The benchmark's files.
+
+        Raises:
+            DataError: they are nowhere.
+        """
+        if spec.path not in self._data:
+            self._data[spec.path] = self._hub.open(spec)
+        return self._data[spec.path]
+
     def archive(self, spec: Spec) -> Archive:
         """The benchmark's media.
 
@@ -185,8 +200,7 @@ class Evaluation:
             DataError: the data folder is not there.
         """
         if spec.path not in self._archives:
-            folder = find_data(spec, self.settings.data)
-            self._archives[spec.path] = open_archive(spec, folder, self._started_in, self.settings.media_root)
+            self._archives[spec.path] = open_archive(spec, self.data(spec), self._started_in, self.settings.media_root)
         return self._archives[spec.path]
 
     def scorer(self, spec: Spec) -> Scorer:
@@ -294,6 +308,9 @@ class Evaluation:
                 close()
         for archive in self._archives.values():
             archive.close()
+        for data in self._data.values():
+            data.close()
+        self._hub.close()
         if self._replies:
             self._replies.close()
         if self.folder:

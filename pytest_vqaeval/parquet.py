@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pytest_vqaeval.errors import DataError, MissingExtra
 
 CACHE_BYTES = 64 * 2**20  # of row groups that are kept; one of 100 pictures, as Hugging Face writes them, takes 16 MB
 
 _Row = tuple[int, dict[str, Any], str]  # line and problem are those of text files: rows have none, none is broken alone
+
+
+class Remote(Protocol):
+    """A parquet file that is read in place on a server."""
+
+    path: Path
+
+    def stream(self) -> io.RawIOBase:
+        """The file as a seekable stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,7 @@ class Cell:
         column: the name of the column.
     """
 
-    file: Path
+    file: Path | Remote
     group: int
     row: int
     column: str
@@ -47,14 +57,15 @@ class Cell:
             raise _broken(self.file, error) from None
 
 
-def read_parquet(file: Path) -> Iterator[_Row]:
+def read_parquet(file: Path | Remote) -> Iterator[_Row]:
     """The rows of a parquet file; cells that hold bytes are `Cell`.
 
     Raises:
         DataError: the file is broken, or has several columns of a name.
         MissingExtra: pyarrow is not installed.
     """
-    file = file.absolute()  # cells are read later, perhaps from another folder
+    if isinstance(file, Path):
+        file = file.absolute()  # cells are read later, perhaps from another folder
     with _opened(file) as source:
         names = source.schema_arrow.names
         twice = [repr(name) for name, count in Counter(names).items() if count > 1]
@@ -77,10 +88,10 @@ class _Chunks:
 
     def __init__(self, most_bytes: int) -> None:
         self._most, self._held = most_bytes, 0
-        self._kept: OrderedDict[tuple[Path, int, str], Any] = OrderedDict()
+        self._kept: OrderedDict[tuple[Path | Remote, int, str], Any] = OrderedDict()
         self._lock = threading.Lock()  # held while reading: others mostly wait for the same row group
 
-    def column(self, file: Path, group: int, name: str) -> Any:
+    def column(self, file: Path | Remote, group: int, name: str) -> Any:
         """A column of a row group, as pyarrow's ChunkedArray; the last one is kept, however large it is."""
         key = (file, group, name)
         with self._lock:
@@ -98,7 +109,7 @@ _chunks = _Chunks(CACHE_BYTES)
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Any]:
+def _opened(file: Path | Remote) -> Iterator[Any]:
     """The file as pyarrow's ParquetFile; whatever pyarrow says of a broken one is a DataError."""
     try:
         from pyarrow import ArrowException
@@ -106,13 +117,16 @@ def _opened(file: Path) -> Iterator[Any]:
     except ImportError:
         raise MissingExtra("parquet files", "parquet") from None
     try:
-        with ParquetFile(file) as source:
+        place = file if isinstance(file, Path) else file.stream()
+        with ParquetFile(
+            place, pre_buffer=place is not file
+        ) as source:  # a server is asked once for columns side by side
             yield source
     except (ArrowException, OSError, ValueError, OverflowError) as error:
         raise _broken(file, error) from None
 
 
-def _broken(file: Path, error: Exception) -> DataError:
+def _broken(file: Path | Remote, error: Exception) -> DataError:
     return DataError(f"{file} can't be read as parquet: {' '.join(str(error).split()):.200}")
 
 

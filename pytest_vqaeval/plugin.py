@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -24,6 +25,7 @@ SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 EVALUATION: pytest.StashKey[Evaluation] = pytest.StashKey()
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 DATA_FILES: pytest.StashKey[dict[Path, DataFile]] = pytest.StashKey()
+STDERR: pytest.StashKey[TextIO] = pytest.StashKey()
 LEFT_OUT: pytest.StashKey[list[Path]] = pytest.StashKey()
 
 
@@ -48,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     try:
         settings = config.stash[SETTINGS] = Settings.read(config)
+        config.stash[STDERR] = open(os.dup(2), "w", encoding="utf-8", errors="replace")  # noqa: SIM115 - as it is now: later it is captured
         add_benchmarks(config, settings)
         refuse_spec_without_model(config, settings)
         if files := named_data_files(config, settings):
@@ -74,6 +77,7 @@ def _evaluation(config: pytest.Config) -> Evaluation:
     """The process's side of the run: models, archives, scorers."""
     if EVALUATION not in config.stash:
         from pytest_vqaeval.evaluation import Evaluation
+        from pytest_vqaeval.remote.progress import Progress
 
         worker: dict[str, Any] = getattr(config, "workerinput", {})
         config.stash[EVALUATION] = Evaluation(
@@ -84,6 +88,7 @@ def _evaluation(config: pytest.Config) -> Evaluation:
             worker.get("vqa_run"),
             worker.get("workercount", 1),
             worker.get("vqa_replayed"),
+            Progress(config.stash[STDERR]),
         )
     return config.stash[EVALUATION]
 
@@ -215,6 +220,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Close what was opened."""
     if EVALUATION in config.stash:
         config.stash[EVALUATION].close()
+    if STDERR in config.stash:
+        config.stash[STDERR].close()
 
 
 @pytest.fixture(scope="session")

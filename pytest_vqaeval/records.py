@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.parquet import read_parquet
+from pytest_vqaeval.parquet import Remote, read_parquet
 from pytest_vqaeval.tables import read_csv, read_tsv
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # those of UTF-32 begin alike
@@ -50,36 +50,42 @@ class Record:
         return f"{self.file.name}:{self.line}" if self.line else f"{self.file.name}[{self.number}]"
 
 
-def read_records(file: Path, columns: Sequence[str] = ()) -> list[Record]:
+def read_records(file: Path | Remote, columns: Sequence[str] = ()) -> list[Record]:
     """All records of a data file.
 
     Cells of CSV and TSV are texts as they stand. Cells of parquet that hold bytes are `parquet.Cell`, not read yet.
 
     Args:
-        file: the file; its name says the format.
+        file: the file; its name says the format. Only parquet can be read in place on a server.
         columns: the names of the columns, where rows are JSON arrays.
 
     Raises:
         DataError: the file is absent, broken as a whole, holds no rows, or is of no known format.
         MissingExtra: it is a parquet file, and pyarrow is not installed.
     """
+    if not isinstance(file, Path):
+        return _recorded(file.path, read_parquet(file), columns)
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise DataError(f"{file}: no known format of records; there are {', '.join(_READERS)}")
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe would wait
             raise DataError(f"{file} is not a file")
-        records = [_record(file, columns, number, *row) for number, row in enumerate(reader(file))]
+        return _recorded(file, reader(file), columns)
     except FileNotFoundError:
         raise DataError(f"{file} is not there") from None
     except OSError as error:
         raise DataError(f"{file} can't be read: {error.strerror or error}") from None
-    if not records:
-        raise DataError(f"{file} holds no records")
-    return records
 
 
 _Row = tuple[int, Any, str]  # line, value, problem
+
+
+def _recorded(file: Path, rows: Iterator[_Row], columns: Sequence[str]) -> list[Record]:
+    records = [_record(file, columns, number, *row) for number, row in enumerate(rows)]
+    if not records:
+        raise DataError(f"{file} holds no records")
+    return records
 
 
 def _record(file: Path, columns: Sequence[str], number: int, line: int, value: Any, problem: str) -> Record:

@@ -66,6 +66,8 @@ class Settings:
     alpha: float | None
     margin: float | None
     json: Path | None
+    download: bool
+    offline: bool
 
     @property
     def gates(self) -> tuple[FailUnder | Limit | MustPass, ...]:
@@ -99,6 +101,7 @@ class Option:
     many: bool = False
     env: str | None = None
     bare: str | None = None
+    switch: bool = False
 
     @property
     def flag(self) -> str:
@@ -116,15 +119,13 @@ class Option:
         action = "append" if self.many else "store"
         # an option that may stand without a value: `bare` is what it means then
         may_be_bare: dict[str, Any] = {"nargs": "?", "const": self.bare} if self.bare else {}
-        group.addoption(
-            self.flag,
-            action=action,
-            dest=self.ini,
-            default=None,
-            metavar=self.metavar,
-            help=about.replace("%", "%%"),  # argparse fills help texts in
-            **may_be_bare,
-        )
+        about = about.replace("%", "%%")  # argparse fills help texts in
+        if self.switch:
+            group.addoption(self.flag, action="store_const", const="yes", dest=self.ini, default=None, help=about)
+        else:
+            group.addoption(
+                self.flag, action=action, dest=self.ini, default=None, metavar=self.metavar, help=about, **may_be_bare
+            )
         kind: Literal["linelist", "string"] = "linelist" if self.many else "string"
         parser.addini(self.ini, about, type=kind, default=None)
 
@@ -208,6 +209,13 @@ def _generation(text: str, _base: Path) -> tuple[str, Any]:
         return key, json.loads(value)
     except ValueError:
         raise ValueError(f"the value of {key} is not JSON: {value} (quote a text: '{key}=\"text\"')") from None
+
+
+def _yes(text: str, _base: Path) -> bool:
+    value = text.strip().lower()
+    if value not in ("yes", "true", "on", "1", "no", "false", "off", "0"):
+        raise ValueError(f"{text!r} is neither yes nor no")
+    return value in ("yes", "true", "on", "1")
 
 
 def _header(text: str, _base: Path) -> tuple[str, str]:
@@ -371,4 +379,13 @@ OPTIONS = (
     Option("margin", "D", "how much of the score may be lost to the baseline (default: 0)", _read(read_margin)),
     Option("save_baseline", "FILE", "write a baseline file, if the run is whole and no gate fails", _path),
     Option("json", "FILE", "write the summary as JSON", _path),
+    Option(
+        "download",
+        "",
+        "fetch all files of the selected benchmarks whole, before the first question",
+        _yes,
+        default=False,
+        switch=True,
+    ),
+    Option("offline", "", "use only data that is on this machine", _yes, default=False, switch=True, env="VQA_OFFLINE"),
 )

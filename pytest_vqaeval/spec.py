@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,6 +13,7 @@ from pytest_vqaeval.aggregates import ALL_RIGHT, KINDS, Metric
 from pytest_vqaeval.gates.written import Rule, read_gates
 from pytest_vqaeval.judging.rule import JudgeRule, read_judge_rule
 from pytest_vqaeval.names import file_names, is_pattern
+from pytest_vqaeval.remote.source import PublishedFile, Source
 from pytest_vqaeval.samplerule import SampleRule, read_sample_rule
 from pytest_vqaeval.scorerule import ScoreRule, ScoreSwitch, read_score_rule
 from pytest_vqaeval.templates import Switch, Template, lookup, nearest
@@ -30,12 +32,14 @@ class DataSource:
         package: an installed Python package that carries the data.
         extra: the extra of pytest-vqaeval that installs it.
         samples: how many samples the published benchmark has, so that a part of it is known as such.
+        files: those that can be fetched, by name.
     """
 
     folder: str | None = None
     package: str | None = None
     extra: str | None = None
     samples: int | None = None
+    files: Mapping[str, PublishedFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -172,12 +176,40 @@ def _data(block: Block) -> DataSource:
         package=block.text("package", "") or None,
         extra=block.text("extra", "") or None,
         samples=int(block.number("samples", low=1, high=10**12)) if block.has("samples") else None,
+        files=_published(block.block("files")),
     )
-    folder = Path(source.folder or ".")
-    if folder.is_absolute() or ".." in folder.parts:
+    if _leads_out(source.folder or "."):
         raise block.error("folder", f"{source.folder!r} leads out of the data folder")
+    if source.files and not source.folder:
+        raise block.error("files", "need a `folder`, the name of the benchmark's folder in the cache")
     block.done()
     return source
+
+
+def _published(block: Block) -> dict[str, PublishedFile]:
+    """The `data.files` block: a mapping per file, with its sources and what was verified of it."""
+    files = {}
+    for name in block.names():
+        if _leads_out(name):
+            raise block.error(name, "leads out of the data folder")
+        inner = block.block(name)
+        size, sha256 = inner.text("size", ""), inner.text("sha256", "").lower()
+        if size and not size.isdecimal():
+            raise inner.error("size", f"{size!r} is no number of bytes")
+        if sha256 and not re.fullmatch("[0-9a-f]{64}", sha256):
+            raise inner.error("sha256", "is not 64 hex digits")
+        try:
+            sources = tuple(Source(text) for text in inner.texts("sources", required=True))
+        except ValueError as error:
+            raise inner.error("sources", str(error)) from None
+        inner.done()
+        files[name] = PublishedFile(name, sources, int(size) if size else None, sha256 or None)
+    return files
+
+
+def _leads_out(name: str) -> bool:
+    """A name of a file or folder that is not below where it should be."""
+    return Path(name).is_absolute() or ".." in Path(name).parts or not name.isprintable()
 
 
 def _records(block: Block) -> RecordFiles:
@@ -187,7 +219,7 @@ def _records(block: Block) -> RecordFiles:
     else:
         files = tuple((None, name) for name in block.texts("records", required=True))
     for _, name in files:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
+        if _leads_out(name):
             raise block.error("records", f"{name!r} leads out of the data folder")
     return RecordFiles(files, columns)
 

@@ -14,13 +14,14 @@ from array import array
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from pytest_vqaeval.errors import DataError
 
 MAX_BYTES = 256 * 2**20  # of one medium: a record or a zip bomb must not fill the memory
 MAX_DIRECTORY_BYTES = 2**30  # some ten million members
 MAX_COMMENT_BYTES = 0xFFFF
+USUAL_EXTRA = 64  # bytes; local headers seldom have longer extra fields
 MOST_CANDIDATES = 64  # for the name that was perhaps meant
 
 _END = struct.Struct("<4s8xLLH")  # signature, directory's size and offset, length of the comment
@@ -49,22 +50,51 @@ class _Entry(NamedTuple):
     offset: int
 
 
-class ZipReader:
-    """Members of an archive by exact name. Reads by position, so that threads need no lock."""
+class Bytes(Protocol):
+    """What an archive is read from; by position, so that threads need no lock."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    size: int
+
+    def read_at(self, position: int, count: int) -> bytes:
+        """So many bytes; fewer only where the file was cut since, ValueError or fewer behind its end."""
+
+    def close(self) -> None:
+        """Nothing more is read."""
+
+
+class LocalBytes:
+    """An open file of this machine."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """The file is closed with this."""
+        self._file = file
+        self.size = os.fstat(file.fileno()).st_size
+
+    def read_at(self, position: int, count: int) -> bytes:
+        """Bytes of the file; fewer at its end."""
+        return os.pread(self._file.fileno(), count, position)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class ZipReader:
+    """Members of an archive by exact name. Safe to use from several threads."""
+
+    def __init__(self, source: Bytes, path: Path) -> None:
         """Read the central directory.
 
         Args:
-            file: the open archive; it is closed with the reader.
+            source: the archive; it is closed with the reader.
             path: its path, for errors.
 
         Raises:
             DataError: it has no directory, or a broken one.
         """
-        self._file, self._path = file, path
+        self._source, self._path = source, path
+        self._length = source.size
         try:
-            self._length = os.fstat(file.fileno()).st_size
             start, size, self._shift = self._locate_directory()
             self._directory = self._at(start, size)
             self._table = _index(self._directory)
@@ -72,8 +102,8 @@ class ZipReader:
             raise DataError(f"archive {path} can't be opened: {error} (cut short? fetch it again)") from None
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the archive."""
+        self._source.close()
 
     def read(self, member: str) -> bytes:
         """The bytes of a member; their number and checksum are those of the directory.
@@ -96,7 +126,7 @@ class ZipReader:
                 raise DataError(f"{name} is packed by method {entry.method}; only deflate and store can be read")
             if max(entry.size, entry.packed) > MAX_BYTES:
                 raise DataError(f"{name} is larger than {MAX_BYTES >> 20} MiB")
-            return self._content(entry)
+            return self._content(entry, len(_name(self._directory, position)))
         except (OSError, ValueError, zlib.error) as error:
             raise DataError(f"{name} is damaged: {error}; fetch {archive} again") from None
 
@@ -142,7 +172,7 @@ class ZipReader:
 
     def _at(self, position: int, count: int) -> bytes:
         if position + count <= self._length:
-            content = os.pread(self._file.fileno(), count, position)
+            content = self._source.read_at(position, count)
             if len(content) == count:
                 return content
         raise ValueError("it ends too early")
@@ -165,12 +195,16 @@ class ZipReader:
             slot = (slot + 1) & mask
         return found
 
-    def _content(self, entry: _Entry) -> bytes:
+    def _content(self, entry: _Entry, name_length: int) -> bytes:
         start = entry.offset + self._shift
-        signature, name, extra = _LOCAL.unpack(self._at(start, _LOCAL.size))
+        likely = _LOCAL.size + name_length + USUAL_EXTRA + entry.packed  # one read: each is a request on a server
+        content = self._at(start, max(_LOCAL.size, min(likely, self._length - start)))
+        signature, name, extra = _LOCAL.unpack_from(content)
         if signature != b"PK\3\4":
             raise ValueError("it is not where the directory says")
-        content = self._at(start + _LOCAL.size + name + extra, entry.packed)
+        begin = _LOCAL.size + name + extra
+        end = begin + entry.packed
+        content = content[begin:end] if end <= len(content) else self._at(start + begin, entry.packed)
         if entry.method == _DEFLATED:  # one byte more than stated is enough to see that the statement is wrong
             content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, entry.size + 1)
         if len(content) != entry.size or zlib.crc32(content) != entry.crc:

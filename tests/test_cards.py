@@ -71,7 +71,7 @@ def test_a_part_of_a_benchmark_is_said_to_be_one(capsys: pytest.CaptureFixture[s
 
 def test_without_data_the_card_says_what_the_spec_says(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     said = card_of(capsys, "slake", "--data", str(tmp_path))
-    assert "missing        no data for slake: looked for" in said
+    assert "missing        no data for slake: slake/test.json is not here" in said
     assert "licence        CC-BY-4.0" in said
     assert "Samples" not in said
 

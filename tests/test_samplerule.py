@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.errors import DataError, SpecError
-from pytest_vqaeval.hub import record_files
+from pytest_vqaeval.hub import Hub, record_files
 from pytest_vqaeval.names import file_names
 from pytest_vqaeval.spec import Spec, read_spec
 
@@ -66,7 +66,7 @@ def test_each_of_several_files_is_a_subset(
         tmp_path.joinpath(name).touch()
     spec = spec_of(tmp_path, rules)
     by_subset: dict[str | None, list[str]] = {}
-    for subset, file in record_files(spec, tmp_path):
+    for subset, file in record_files(spec, Hub().open(spec)):
         by_subset.setdefault(subset, []).append(file.name)
     assert by_subset == (found or {"x": ["a.jsonl"], "y": ["a.jsonl", "b.jsonl"]})
     assert spec.subsets == declared
@@ -74,5 +74,6 @@ def test_each_of_several_files_is_a_subset(
 
 @pytest.mark.parametrize("rules", ["records: '*.tsv'", "records: {x: '*.tsv', y: a.jsonl}"])
 def test_no_file_matches(tmp_path: Path, rules: str) -> None:
+    spec = spec_of(tmp_path, f"{rules}\nsample: {{format: vmcq}}")
     with pytest.raises(DataError, match=r"no file \*\.tsv in "):
-        record_files(spec_of(tmp_path, f"{rules}\nsample: {{format: vmcq}}"), tmp_path)
+        record_files(spec, Hub().open(spec))

@@ -167,4 +167,10 @@ def test_without_data_the_spec_says_how_to_get_it(pytester: pytest.Pytester, mon
     assert result.ret == 1
     (benchmark,) = summary_of(pytester.path)["benchmarks"]
     assert {s["name"]: s["error"] for s in benchmark["subsets"]} == dict.fromkeys(SUBSETS, 1)
-    result.stdout.fnmatch_lines(["4 x no data for slake: looked for *; --vqa-data names the folder that holds slake/"])
+    result.stdout.fnmatch_lines(
+        [
+            "4 x no data for slake: slake/test.json is not here, and nothing is fetched (offline); "
+            "`python -m pytest_vqaeval data fetch slake` with a network puts it into */cache, "
+            "--vqa-data names a folder that holds slake/test.json"
+        ]
+    )

@@ -50,6 +50,30 @@ MISTAKES = {
         "gates[0].fail_undr: unknown key; did you mean 'fail_under'?",
     ),
     "gates no list": (("score:", "gates: {fail_under: 0.3}\nscore:"), "gates: is not a list of mappings"),
+    "source": (
+        ("{folder: shapes}", "{folder: shapes, files: {q.jsonl: {sources: ['file:///etc/passwd']}}}"),
+        "b.vqa.yaml:4: data.files.q.jsonl.sources: 'file:///etc/passwd' is no source: give hf://",
+    ),
+    "no sources": (
+        ("{folder: shapes}", "{folder: shapes, files: {q.jsonl: {source: 'https://a/b'}}}"),
+        "data.files.q.jsonl.sources is missing; was it meant by 'source'?",
+    ),
+    "file out": (
+        ("{folder: shapes}", "{folder: shapes, files: {../q: {sources: ['https://a/b']}}}"),
+        "b.vqa.yaml:4: data.files.../q: leads out of the data folder",
+    ),
+    "sha256": (
+        ("{folder: shapes}", "{folder: shapes, files: {q: {sha256: abc, sources: ['https://a/b']}}}"),
+        "data.files.q.sha256: is not 64 hex digits",
+    ),
+    "size": (
+        ("{folder: shapes}", "{folder: shapes, files: {q: {size: 2 MB, sources: ['https://a/b']}}}"),
+        "data.files.q.size: '2 MB' is no number of bytes",
+    ),
+    "files without folder": (
+        ("{folder: shapes}", "{files: {q: {sources: ['https://a/b']}}}"),
+        "data.files: need a `folder`",
+    ),
     "not yaml": (("tags: [toy]", "tags: [toy"), "is not valid YAML"),
     "a list": ((SPEC, "- a\n- b\n"), "b.vqa.yaml:1: is not a mapping of keys"),
     "empty": ((SPEC, ""), "b.vqa.yaml:1: is not a mapping of keys"),
