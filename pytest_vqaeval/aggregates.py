@@ -70,7 +70,7 @@ def _confusion(results: Sequence[Result]) -> _Confusion:
 
 
 def _normal(text: str | None) -> str:
-    return (text or "").strip().lower()
+    return (text or "").strip().rstrip(".!").lower()
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -101,7 +101,7 @@ def _yes_rate(_name: str, results: Sequence[Result]) -> Aggregate:
 def _all_right(name: str, results: Sequence[Result]) -> Aggregate:
     """Share of the units (the questions about a picture, the turns of the options) of which every sample is right.
 
-    A unit counts only if all of its samples have a verdict: also those that were not selected.
+    A unit counts only if all of its samples are right or wrong: also those that were not selected.
     """
     units: defaultdict[tuple[str, int], list[Result]] = defaultdict(list)
     sizes: dict[tuple[str, int], int] = {}
@@ -113,10 +113,14 @@ def _all_right(name: str, results: Sequence[Result]) -> Aggregate:
     whole = [
         unit
         for key, unit in units.items()
-        if len(unit) == sizes[key] and all(result.outcome.answered for result in unit)
+        if len(unit) == sizes[key] and all(_is_right_or_wrong(result.outcome) for result in unit)
     ]
     right = sum(all(result.outcome is Outcome.CORRECT for result in unit) for unit in whole)
     return Aggregate(_share(right, len(whole)), len(whole), "groups", len(units) - len(whole))
+
+
+def _is_right_or_wrong(outcome: Outcome) -> bool:
+    return outcome is Outcome.CORRECT or outcome.counts_wrong
 
 
 KINDS: dict[str, Callable[[str, Sequence[Result]], Aggregate]] = {

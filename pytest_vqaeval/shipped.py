@@ -22,14 +22,14 @@ SUFFIX = ".vqa.yaml"
 
 @dataclass(frozen=True)
 class Variant:
-    """A benchmark as a suite lists it."""
+    """A benchmark as a suite lists it; `by` is the suite, or the benchmark itself where it was named alone."""
 
-    suite: str
+    by: str
     entry: Entry
 
 
 VARIANTS: pytest.StashKey[dict[Path, Variant]] = pytest.StashKey()
-"""The benchmarks that suites list, by the path of their spec."""
+"""The benchmarks that `--vqa-benchmark` names, by the path of their spec."""
 
 
 def shipped_folder() -> Path:
@@ -66,7 +66,7 @@ def _arguments(text: str, config: pytest.Config) -> list[str]:
 
     A spec or suite in the project's own benchmarks/ goes before the shipped one of the same name.
     """
-    from pytest_vqaeval.suites import suite_files
+    from pytest_vqaeval.suites import Entry, suite_files
 
     name, colons, rest = text.partition("::")
     specs = known_benchmarks(config.rootpath)
@@ -75,6 +75,7 @@ def _arguments(text: str, config: pytest.Config) -> list[str]:
     if ":" in name:
         raise UsageError(f"--vqa-benchmark: {text!r} is not NAME, NAME::SUBSET or NAME::SUBSET[ID]")
     if name in specs:
+        _note(specs[name], Variant(name, Entry(name, "")), config.stash[VARIANTS])
         return [f"{specs[name]}{colons}{rest}"]
     if suite not in suites or (colons and not slash):
         listed = f"{', '.join(specs)}; and the suites {', '.join(suites)}" if suites else ", ".join(specs)
@@ -97,11 +98,16 @@ def _of_suite(
     if not entries:
         raise UsageError(f"--vqa-benchmark: the suite {name} lists no {inner}")
     for entry in entries:
-        path = specs[entry.benchmark]
-        if path in variants and variants[path].entry.changes is not entry.changes:
-            raise UsageError(f"--vqa-benchmark: {entry.benchmark} is named twice, by {variants[path].suite} and {name}")
-        variants[path] = Variant(name, entry)
+        _note(specs[entry.benchmark], Variant(name, entry), variants)
     return [f"{specs[entry.benchmark]}{part or entry.part}" for entry in entries]
+
+
+def _note(path: Path, variant: Variant, variants: dict[Path, Variant]) -> None:
+    """Remember how a benchmark is wanted; it can't be run in two ways at once."""
+    known = variants.setdefault(path, variant)
+    if known.entry.changes is not variant.entry.changes:
+        name = variant.entry.benchmark
+        raise UsageError(f"--vqa-benchmark: {name} is wanted in two ways, by {known.by} and {variant.by}")
 
 
 def refuse_spec_without_model(config: pytest.Config, settings: Settings) -> None:

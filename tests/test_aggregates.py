@@ -68,6 +68,14 @@ def test_units_of_which_all_are_right() -> None:
     assert aggregate(Metric("both", ALL_RIGHT), results) == Aggregate(1 / 2, 2, "groups", 2)
 
 
+def test_values_are_neither_right_nor_wrong() -> None:
+    assert aggregate(Metric("both", ALL_RIGHT), [unit(1, Outcome.SCORED, "a", 1)]) == Aggregate(None, 0, "groups", 1)
+
+
+def test_yes_with_a_full_stop_is_yes() -> None:
+    assert aggregate(Metric("recall", "recall"), [result(1, Outcome.CORRECT, "Yes.", "YES")]).value == 1.0
+
+
 def test_each_repeat_has_units_of_its_own() -> None:
     results = [unit(n, Outcome.CORRECT, "a", 2, repeat) for n in (1, 2) for repeat in (1, 2)]
     assert aggregate(Metric("both", ALL_RIGHT), results) == Aggregate(1.0, 2, "groups", 0)

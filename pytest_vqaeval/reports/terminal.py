@@ -295,7 +295,8 @@ def rerun_command(config: pytest.Config, nodeid: str) -> str:
     """
     path, _, rest = nodeid.partition("::")
     absolute = config.rootpath / path
-    suite = next((f"{v.suite}/" for file, v in config.stash[VARIANTS].items() if file.name == absolute.name), "")
+    changed = (v.by for file, v in config.stash[VARIANTS].items() if file.name == absolute.name and v.entry.changes)
+    suite = next((f"{by}/" for by in changed), "")
     if absolute.exists() and not suite:
         target = f"{_short(absolute, config.invocation_params.dir)}::{rest}"
     else:  # a shipped spec outside rootdir, or one that a suite changes
