@@ -93,7 +93,7 @@ def test_a_data_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     assert "format         General-VMCQ (question, options)" in said
     assert "pictures       4\nper sample     min 2, mean 2, max 2\nas URLs        1, which are not looked at" in said
     assert "different      2\nresolution     10x10 to 40x30 px" in said
-    assert "3 samples can't be asked: q.jsonl:3: field 'image_2': file 'gone.jpg' is not" in said
+    assert "3 samples can't be asked:\n- q.jsonl:3: field 'image_2': file 'gone.jpg' is not" in said
     assert "[image: a.jpg (40x30 px, " in said
     written = card_of(capsys, "q.jsonl", "--markdown")
     shown = json.loads(written.split("```json\n")[1].split("\n```")[0])

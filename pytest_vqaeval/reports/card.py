@@ -31,13 +31,14 @@ Fact = tuple[str, str]
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the card: facts, or a table with its header, and a note below."""
+    """A part of the card: facts, or a table with its header, a note below, and a list below that."""
 
     title: str
     facts: Sequence[Fact] = ()
     header: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = field(default=())
     note: str = ""
+    items: Sequence[str] = ()
 
 
 def as_text(card: Card) -> str:
@@ -54,6 +55,8 @@ def as_text(card: Card) -> str:
             lines += _tabled(section.header, cells, "simple")
         if section.note:
             lines += _wrapped(one_line(section.note))
+        for item in section.items:
+            lines += _wrapped(one_line(item), "- ")
     if card.example:
         title = f"Sample {one_line(card.example.sample.subset)}[{one_line(card.example.sample.id)}], as it is sent"
         lines += ["", title[:_WIDTH], "-" * min(_WIDTH, len(title)), *_sent(card.example)]
@@ -74,6 +77,8 @@ def as_markdown(card: Card) -> str:
             lines += _tabled(section.header, [[_escaped(cell) for cell in row] for row in section.rows], "pipe")
         if section.note:
             lines += ["", _escaped(section.note)] if section.facts or section.header else [_escaped(section.note)]
+        if section.items:
+            lines += ["", *(f"- {_escaped(item)}" for item in section.items)]
     if card.example:
         sample = card.example.sample
         lines += ["", "## One sample, as it is sent", "", f"{_escaped(f'{sample.subset}[{sample.id}]')}:", ""]
@@ -96,10 +101,10 @@ def _sections(card: Card, *, local: bool) -> Iterator[Section]:
         rows = [(name, ", ".join(subsets)) for name, subsets in card.spec.categories.items()]
         yield Section("Categories", header=("category", "subsets"), rows=rows)
     if card.problems:
-        shown = "; ".join(card.problems[:_MOST_PROBLEMS])
         more = len(card.problems) - _MOST_PROBLEMS
-        note = f"{len(card.problems):,} samples can't be asked: {shown}" + (f"; and {more:,} more" if more > 0 else "")
-        yield Section("Problems", note=note)
+        count = "1 sample" if len(card.problems) == 1 else f"{len(card.problems):,} samples"
+        items = [*card.problems[:_MOST_PROBLEMS], *([f"and {more:,} more"] if more > 0 else [])]
+        yield Section("Problems", note=f"{count} can't be asked:", items=items)
 
 
 def _about(spec: Spec) -> Iterator[Fact]:
