@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.cells import alternatives, is_cell
-from pytest_vqaeval.formats.choice import build_choice
+from pytest_vqaeval.formats.choice import build_choice, choice_media
 from pytest_vqaeval.formats.messages import build_messages
 from pytest_vqaeval.formats.parts import media_name
 from pytest_vqaeval.formats.template import build_template, only_field
@@ -110,6 +110,8 @@ def _cluster(spec: Spec, record: Record, sample_id: str) -> str:
     if spec.sample.format == TEMPLATE or any(map(is_cell, record.row.values())):  # no picture is read here
         return sample_id
     try:
+        if spec.sample.format == "vmcq":
+            return media_name([{"role": "user", "content": choice_media(record.row)}]) or sample_id
         return media_name(_question(spec, record).messages) or sample_id
     except DataError:
         return sample_id  # it is said when the question is asked
@@ -154,11 +156,14 @@ def _lacking_reference(spec: Spec, records: Sequence[Record]) -> dict[int, str]:
     lacking = {position: record for position, record in usable.items() if not _has_reference(record, field)}
     if len(lacking) == len(usable):
         return {}
-    said = {True: f"field {field!r} is empty", False: f"field {field!r} is missing"}
     return {
-        position: f"{said[field in record.row]}, and other records have references"
+        position: f"field {field!r} is {_how_absent(record.row, field)}, and other records have references"
         for position, record in lacking.items()
     }
+
+
+def _how_absent(row: Mapping[str, Any], field: str) -> str:
+    return "empty" if field in row or lookup(row, field) is not None else "missing"
 
 
 def _has_reference(record: Record, field: str) -> bool:

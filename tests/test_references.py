@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_vqaeval.dataset import read_samples
 from pytest_vqaeval.errors import SpecError
 from pytest_vqaeval.gates import Part, Verdict
 from pytest_vqaeval.gates.fail_under import FailUnder
@@ -15,6 +16,7 @@ from pytest_vqaeval.results import Result, Tally
 from pytest_vqaeval.scorerule import ScoreRule
 from pytest_vqaeval.scoring import BUILT_IN, score_reply
 from pytest_vqaeval.scoring.base import Outcome, Score
+from pytest_vqaeval.spec import read_spec
 from pytest_vqaeval.testing import ModelServer
 from tests.conftest import Run, counts_of, summary_of
 
@@ -63,6 +65,19 @@ def test_one_sample_without_a_reference_is_an_error_before_it_is_asked(run: Run,
     assert server.count == 2
     said = "*1 x q.jsonl:{}: field 'answer' is {}, and other records have references"
     result.stdout.fnmatch_lines_random([said.format(2, "empty"), said.format(3, "missing")])
+
+
+def test_a_reference_inside_a_field(tmp_path: Path) -> None:
+    message = "{role: user, content: '{question}'}"
+    spec = tmp_path / "s.vqa.yaml"
+    spec.write_text(
+        f"{{records: r.jsonl, sample: {{id: '{{row}}', messages: [{message}], reference: '{{meta.answer}}'}},"
+        " score: {scorer: contains}}"
+    )
+    write(tmp_path / "r.jsonl", [{"question": "a", "meta": {"answer": "x"}}, {"question": "b", "meta": {"answer": ""}}])
+    good, bad = read_samples(read_spec(spec), [(None, tmp_path / "r.jsonl")])
+    assert (good.problem, good.question().references) == (None, ("x",))
+    assert bad.problem == "r.jsonl:2: field 'meta.answer' is empty, and other records have references"
 
 
 def test_a_spec_without_reference(run: Run, shapes: Path) -> None:

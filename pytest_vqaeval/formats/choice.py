@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.cells import alternatives, is_absent, read_list
+from pytest_vqaeval.formats.parts import Part
 from pytest_vqaeval.formats.placeholders import all_media, fill
 from pytest_vqaeval.question import Question, labels
 from pytest_vqaeval.templates import Template, field_text, parse
@@ -40,6 +41,16 @@ def build_choice(row: Mapping[str, Any], prompt: Template = STEP_BY_STEP, answer
     references = right_labels(row.get("answer"), options, answer)
     text = prompt.render({**row, **choice_fields(options)})
     return Question(question, [{"role": "user", "content": fill(text, all_media(row))}], references, options, row)
+
+
+def choice_media(row: Mapping[str, Any]) -> list[Part]:
+    """Question and options in parts, media among them: the media of the whole question, without its prompt.
+
+    Raises:
+        DataError: names the field.
+    """
+    options = read_options(row.get("options"), "options")
+    return fill("\n".join([field_text(row, "question"), *options]), all_media(row))
 
 
 def choice_fields(options: Sequence[str]) -> dict[str, str]:
