@@ -319,6 +319,12 @@ class BenchmarkReport:
         return "score" if self.overall.graded else "accuracy"
 
     @property
+    def measure(self) -> str:
+        """The same for people: a judged figure is not the benchmark's own, and is not called so."""
+        judged = {"llm": "judged ", "llm_recall": "recalled "}.get(self.about.judge.get("strategy", ""), "")
+        return judged + self.metric
+
+    @property
     def macro(self) -> float | None:
         """The plain mean of the categories' headlines; None where one has no answers, or there are none."""
         scores = [category.tally.headline for category in self.categories]

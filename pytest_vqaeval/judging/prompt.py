@@ -17,7 +17,7 @@ from pytest_vqaeval.reply import Reply, without_reasoning
 
 # Marks by which chat templates tell the turns of a conversation (<|im_end|>, <start_of_turn>, [/INST]): many servers
 # heed them inside a text too. As JSON escapes they are text to the server and the same characters to the judge.
-_TURN_MARK = re.compile(r"<|\[(?=/?[A-Z_]+\])")
+_TURN_MARK = re.compile(r"<|\[(?=/?g?[A-Z_]+\])")
 _LONGEST_ECHO = 2000  # characters of an unreadable verdict that are shown to its judge again
 
 

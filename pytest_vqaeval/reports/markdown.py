@@ -43,7 +43,7 @@ def escape(text: str) -> str:
 
 def _table(report: BenchmarkReport) -> Iterator[str]:
     counted = "answered" if report.overall.graded else "correct"
-    yield f"| part | {counted} | {report.metric} | 95 % interval |"
+    yield f"| part | {counted} | {report.measure} | 95 % interval |"
     yield "|---|--:|--:|--:|"
     parts = [*report.subsets, *report.categories]
     for named in parts[:_MOST_ROWS]:

@@ -220,7 +220,7 @@ def _table(name: str, rows: list[list[str]], reports: Sequence[BenchmarkReport])
 
 def _columns(report: BenchmarkReport) -> tuple[str, str, str]:
     counted = "answered" if report.overall.graded else "correct"
-    return counted, report.metric, "95 % interval"
+    return counted, report.measure, "95 % interval"
 
 
 def _counts(report: BenchmarkReport, prefix: str) -> list[str]:

@@ -60,6 +60,7 @@ def test_recall_judges_what_the_rule_did_not_find_right(shapes: Path, run: Run) 
     result.stdout.fnmatch_lines(
         [
             "judge        j: B: because",
+            "subset * correct    recalled accuracy    95 % interval",
             "  judges: 6 asked, 0 retries, 60 prompt + 12 completion tokens, *",
             "judged by j (llm_recall):",
             "  strict (rule)    6 of 12     50.00 %*",
@@ -104,6 +105,7 @@ def test_each_sample_is_judged(shapes: Path, pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "by the rule  correct",
+            "subset * judged accuracy *",
             "judged by j (llm):",
             "  rule * 6 of 12     50.00 %*",
             "  judge * 11 of 12     91.67 %*",
@@ -124,24 +126,24 @@ def test_a_judge_that_fails_is_no_score(shapes: Path, run: Run) -> None:
             return '{"verdict": "A"} or rather {"verdict": "B"}'
         if number == 3:
             return Answer("boom", status=500)
-        return Answer(say("A"), latency_s=3 if number == 5 else 0)
+        return Answer(say("A"), latency_s=9 if number == 5 else 0)
 
     with ModelServer(answer, keep_bodies=True) as judge:
-        result = judged_run(run, judge, "--vqa-timeout=1")
+        result = judged_run(run, judge, "--vqa-timeout=4")
         assert (judge.count, asked[0], asked[2], asked[3]) == (12 + 3, 2, 2, 1)
     assert result.ret == 1
     assert counts_of(shapes) == {"correct": 8, "error": 4}
     result.stdout.fnmatch_lines(
         [
             "2 x not judged: j: the judge's reply holds several JSON objects",
-            "all samples * 8 of 8 (+ 4 missing)    100.00 %*",
+            "all samples * 8 of 8 (+ 4 missing) *100.00 %*",
             "  incomplete: 66.67 % of 12 if all 4 missing are wrong, 100.00 % if right",
             "  rule * 6 of 12     50.00 %*",  # of all: the rule's own score is still the rule's
             "  12 asked about: 3 turned right, 0 turned wrong, 4 not judged",
         ]
     )
     result.stdout.fnmatch_lines(["1 x not judged: j: HTTP 500: boom"])
-    result.stdout.fnmatch_lines(["1 x not judged: j: no reply within 1 s*"])
+    result.stdout.fnmatch_lines(["1 x not judged: j: no reply within 4 s*"])
     row = results_of(shapes)["q0"]
     assert (row["outcome"], row["judge"]["value"], row["judge"]["rule"]["outcome"]) == ("error", None, "correct")
     assert row["judge"]["judges"][0]["replies"] == ['{"verdict": "A"} or rather {"verdict": "B"}'] * 2
