@@ -14,7 +14,7 @@ from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.zips import MAX_BYTES, LocalBytes, ZipReader
 
 if TYPE_CHECKING:
-    from pytest_vqaeval.hub import Data
+    from pytest_vqaeval.data import Data
 
 
 class Archive:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_vqaeval.archive import Archive, media_roots
+from pytest_vqaeval.data import Data
 from pytest_vqaeval.formats.vlmevalkit import link_pictures
-from pytest_vqaeval.hub import Data
 from pytest_vqaeval.parquet import Remote
 from pytest_vqaeval.records import Record, read_records
 from pytest_vqaeval.sample import Sample, build_samples

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_vqaeval.archive import Archive
 from pytest_vqaeval.asking import Asked, Asker
+from pytest_vqaeval.data import Data
 from pytest_vqaeval.dataset import open_archive
-from pytest_vqaeval.errors import FatalError, UsageError
-from pytest_vqaeval.fingerprint import fingerprint
+from pytest_vqaeval.errors import DataError, FatalError, UsageError
+from pytest_vqaeval.fingerprint import archives, fingerprint
 from pytest_vqaeval.gates.base import field_of
 from pytest_vqaeval.gates.written import rule_to_json
-from pytest_vqaeval.hub import Data, Hub
+from pytest_vqaeval.hub import Hub
 from pytest_vqaeval.judging.panel import Judged, Panel
 from pytest_vqaeval.media import MediaCache, Reader
 from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, model_labels
@@ -146,7 +147,20 @@ class Evaluation:
         sizes = {part: n * self.settings.repeats for part, n in _sizes(samples, about.groups).items()}
         panel = self._named_panel(spec)
         facts = fingerprint(spec, samples, self.scorer(spec), lambda name: self.archive(spec).fingerprint(name), panel)
-        return replace(about, sizes=sizes, fingerprint=facts)
+        return replace(about, sizes=sizes, fingerprint=facts, files=self._files(spec))
+
+    def _files(self, spec: Spec) -> dict[str, dict[str, int | str]]:
+        """The benchmark's records and archives, as a run's header names them."""
+        try:
+            data = self.data(spec)
+        except DataError:
+            return {}  # each sample says so
+        names = [name for _, pattern in spec.records.files for name in data.names(pattern)]
+        facts = {
+            name: data.facts(name, lambda zip_name: self.archive(spec).fingerprint(zip_name))
+            for name in dict.fromkeys([*names, *archives(spec)])
+        }
+        return {name: known for name, known in facts.items() if known}
 
     def model(self, label: str) -> Model:
         """The model of that label, made at first use.

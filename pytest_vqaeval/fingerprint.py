@@ -48,7 +48,7 @@ def fingerprint(
         "records": _set_hash([sample.subset, sample.id, _content(sample)] for sample in samples),
         "references": _hash([rule.format, rule.reference, rule.options, rule.answer]),
         "clusters": _set_hash([sample.subset, sample.id, sample.cluster] for sample in samples),
-        "media": _hash([[name, _directory(name, archive_hash)] for name in sorted(set(_archives(spec)))]),
+        "media": _hash([[name, _directory(name, archive_hash)] for name in archives(spec)]),
         "scorer": _scorer(spec.score.described),
         "parser": _parser(scorer),
         "judge": "" if panel is None else _judge(panel),
@@ -73,8 +73,12 @@ def _brief(value: Any) -> Any:
     return value
 
 
-def _archives(spec: Spec) -> Iterator[str]:
+def archives(spec: Spec) -> list[str]:
     """The archives that the spec's own messages name; those that records name are part of the records."""
+    return sorted(set(_named(spec)))
+
+
+def _named(spec: Spec) -> Iterator[str]:
     for message in spec.sample.messages:
         for part in message.parts:
             first = part.template.parts[0] if part.template.parts else ""

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_vqaeval.data import Data
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.names import file_names, is_pattern
+from pytest_vqaeval.names import file_names
 from pytest_vqaeval.remote.lockfile import LockFile
-from pytest_vqaeval.remote.progress import Progress, megabytes
-from pytest_vqaeval.remote.source import PublishedFile
+from pytest_vqaeval.remote.progress import Progress
 from pytest_vqaeval.spec import Spec
-from pytest_vqaeval.zips import LocalBytes, ZipReader
 
 if TYPE_CHECKING:
     from pytest_vqaeval.remote.connection import Connection
     from pytest_vqaeval.remote.ranges import RangeFile
-
-SMALL_BYTES = 50 * 10**6  # smaller files are fetched whole
-IN_PLACE = (".zip", ".parquet")  # formats of which a part can be read
 
 
 def cache_folder() -> Path:
@@ -94,154 +87,6 @@ class Hub:
         """Close all connections."""
         if self._connected and self.connection:
             self.connection.close()
-
-
-class Data:
-    """The files of one benchmark: on this machine in some folders, or published."""
-
-    def __init__(self, hub: Hub, spec: Spec, folders: tuple[Path, ...]) -> None:
-        self.folders = folders
-        self._hub, self._spec, self._published = hub, spec, spec.data.files
-        self._ranges: dict[str, RangeFile] = {}
-        self._failed: dict[str, DataError] = {}  # nobody tries in vain for each of 2,000 samples
-        self._lock = threading.RLock()
-
-    @property
-    def folder(self) -> Path:
-        """The first of the folders."""
-        return self.folders[0]
-
-    @property
-    def published(self) -> Mapping[str, PublishedFile]:
-        """The files that can be fetched, by name."""
-        return self._published
-
-    def find(self, name: str) -> Path | None:
-        """A file of this machine."""
-        return next((path for folder in self.folders if (path := folder / name).is_file()), None)
-
-    def names(self, pattern: str) -> list[str]:
-        """The files of a name or pattern: those of the user's own folder, else those that are published.
-
-        Of what is published the cache may hold a part only, so it is not asked.
-        """
-        if not is_pattern(pattern):
-            return [pattern]
-        published = sorted(name for name in self._published if fnmatchcase(name, pattern))
-        for folder in self.folders:
-            files = [] if published and folder.is_relative_to(self._hub.cache) else sorted(folder.glob(pattern))
-            if files:
-                return [file.relative_to(folder).as_posix() for file in files]
-        return published
-
-    def fetch(self, name: str) -> Path:
-        """A file of this machine, fetched if need be; a name that nobody knows is one in the first folder.
-
-        Raises:
-            DataError: it can't be fetched.
-        """
-        if found := self.find(name):
-            return found
-        if name not in self._published:
-            return self.folder / name
-        with self._once(name):
-            return self._download(self._published[name])
-
-    def fetch_all(self) -> None:
-        """Fetch all that is published and not here.
-
-        Raises:
-            DataError: a file can't be fetched.
-        """
-        for name in self._published:
-            self.fetch(name)
-
-    def open_part(self, name: str) -> Path | RangeFile:
-        """A large file of a format that can be read in place is left on the server; others are those of `fetch`.
-
-        Raises:
-            DataError: it can't be read.
-        """
-        file = self._published.get(name)
-        if file is None or self._hub.whole or not name.endswith(IN_PLACE) or self.find(name):
-            return self.fetch(name)
-        with self._once(name):
-            if name not in self._ranges:
-                opened = self._open_ranges(file)
-                if opened is None:
-                    return self._download(file)
-                self._ranges[name] = opened
-            return self._ranges[name]
-
-    def open_zip(self, name: str) -> ZipReader:
-        """A published zip.
-
-        Raises:
-            DataError: it can't be read, or is not the one that was read first.
-        """
-        with self._once(name):
-            opened = self.open_part(name)
-            if isinstance(opened, Path):
-                return ZipReader(LocalBytes(opened.open("rb")), opened)
-            reader = ZipReader(opened, opened.path)
-            if opened.is_new:
-                source, members = opened.origin.source.title, reader.fingerprint()
-                self._hub.lock.hold(self._title(name), source, size=opened.size, members_sha256=members)
-            return reader
-
-    def close(self) -> None:
-        """Close what is read in place."""
-        for opened in self._ranges.values():
-            opened.close()
-
-    def _open_ranges(self, file: PublishedFile) -> RangeFile | None:
-        """None if the file is to be fetched whole: it is small, or the server gives no ranges."""
-        from pytest_vqaeval.remote.ranges import open_ranges
-
-        if file.size is not None and file.size <= SMALL_BYTES:
-            return None
-        opened = open_ranges(file, self._title(file.name), self._cached(file.name), self._hub.connection)
-        if opened is None:
-            self._hub.progress.say(f"the server gives no ranges of {self._title(file.name)}: it is fetched whole")
-            return None
-        if opened.size <= SMALL_BYTES:
-            opened.discard()
-            return None
-        if opened.is_new:
-            where = opened.origin.source.title
-            self._hub.progress.say(f"{self._title(file.name)} ({megabytes(opened.size)}) is read in place from {where}")
-        return opened
-
-    def _download(self, file: PublishedFile) -> Path:
-        from pytest_vqaeval.remote.download import Downloader
-
-        if self._hub.connection is None:
-            raise DataError(f"{self._title(file.name)} is not here, and nothing is fetched (offline)")
-        downloader = Downloader(self._hub.connection, self._hub.progress, self._hub.lock)
-        return downloader.fetch(file, self._title(file.name), self._cached(file.name))
-
-    @contextmanager
-    def _once(self, name: str) -> Iterator[None]:
-        """One thread at a time; a file that failed fails again at once. Its error says the other ways to get it."""
-        with self._lock:
-            if name in self._failed:
-                raise self._failed[name]
-            try:
-                yield
-            except DataError as error:
-                if error is self._failed.get(name):
-                    raise
-                own = f"--vqa-data names a folder that holds {self._title(name)}"
-                elsewhere = f"`python -m pytest_vqaeval data fetch {self._spec.name}` with a network"
-                way = f"{elsewhere} puts it into {self._hub.cache}, {own}" if self._hub.offline else own
-                self._failed[name] = DataError(f"no data for {self._spec.name}: {error}; {way}")
-                raise self._failed[name] from None
-
-    def _cached(self, name: str) -> Path:
-        return self._hub.cache / str(self._spec.data.folder) / name
-
-    def _title(self, name: str) -> str:
-        return f"{self._spec.data.folder}/{name}"
 
 
 def record_files(spec: Spec, data: Data) -> Iterator[tuple[str | None, Path | RangeFile]]:

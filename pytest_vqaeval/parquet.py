@@ -6,7 +6,7 @@ import io
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +25,9 @@ class Remote(Protocol):
 
     def stream(self) -> io.RawIOBase:
         """The file as a seekable stream."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """One process at a time reads it."""
 
 
 @dataclass(frozen=True, slots=True)

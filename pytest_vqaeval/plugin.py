@@ -88,7 +88,7 @@ def _evaluation(config: pytest.Config) -> Evaluation:
             worker.get("vqa_run"),
             worker.get("workercount", 1),
             worker.get("vqa_replayed"),
-            Progress(config.stash[STDERR]),
+            Progress(config.stash[STDERR], alone=not hasattr(config, "workerinput")),
         )
     return config.stash[EVALUATION]
 

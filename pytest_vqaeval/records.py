@@ -64,7 +64,8 @@ def read_records(file: Path | Remote, columns: Sequence[str] = ()) -> list[Recor
         MissingExtra: it is a parquet file, and pyarrow is not installed.
     """
     if not isinstance(file, Path):
-        return _recorded(file.path, read_parquet(file), columns)
+        with file.alone():
+            return _recorded(file.path, read_parquet(file), columns)
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise DataError(f"{file}: no known format of records; there are {', '.join(_READERS)}")

@@ -257,6 +257,7 @@ class About:
         gates: those of the spec (see `gates/written.py`).
         sizes: number of samples, as `collected`, of each part: a subset, a category, or `FIELD:VALUE`.
         fingerprint: what must be equal in a run that is compared with this one (see `fingerprint.py`).
+        files: the data files by name, with size and hash (`hub.Data.facts`).
         judge: who judges and how (`Panel.to_json`); empty where the rule alone scores.
         metrics: name and kind of each aggregate metric.
     """
@@ -271,6 +272,7 @@ class About:
     gates: Sequence[Mapping[str, Any]] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)
     metrics: Sequence[Sequence[str]] = ()
 

@@ -1,5 +1,6 @@
 """Where data comes from: the user's folder, the cache, a hub; and what is said where it does not."""
 
+import json
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -7,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_vqaeval import hub as hubs
-from pytest_vqaeval.archive import Archive
+from pytest_vqaeval import data as datas
+from pytest_vqaeval.archive import Archive, fingerprint
+from pytest_vqaeval.data import Data, sha256_of
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.hub import Data, Hub, record_files
+from pytest_vqaeval.hub import Hub, record_files
 from pytest_vqaeval.spec import read_spec
 from tests.conftest import SPEC, Run, counts_of, jpeg
 from tests.hubserver import HubServer
@@ -148,7 +150,7 @@ def test_files_by_pattern(hub: HubServer, always_yes: Path, monkeypatch: pytest.
 
 
 def test_a_zip_is_read_in_place(hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "SMALL_BYTES", 100)
+    monkeypatch.setattr(datas, "SMALL_BYTES", 100)
     with zipfile.ZipFile(always_yes / "served/o/d/pics.zip", "w") as whole:  # only the first is not near the end
         for name, content in (("p/0.jpg", b"first"), ("filler", bytes(100_000)), ("p/3.jpg", jpeg())):
             whole.writestr(name, content)
@@ -170,7 +172,7 @@ def test_a_zip_is_read_in_place(hub: HubServer, always_yes: Path, monkeypatch: p
 def test_a_server_without_ranges_gives_the_whole_zip(
     hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hubs, "SMALL_BYTES", 100)
+    monkeypatch.setattr(datas, "SMALL_BYTES", 100)
     hub.ranges = False
     data = data_of(always_yes, Hub())
     assert Archive(data.folder, data=data).read("pics.zip!p/3.jpg")
@@ -180,7 +182,7 @@ def test_a_server_without_ranges_gives_the_whole_zip(
 def test_another_zip_than_the_first_is_refused(
     hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hubs, "SMALL_BYTES", 100)
+    monkeypatch.setattr(datas, "SMALL_BYTES", 100)
     data = data_of(always_yes, Hub())
     Archive(data.folder, data=data).read("pics.zip!p/3.jpg")
     shutil.rmtree(always_yes / "cache/shapes")
@@ -189,3 +191,24 @@ def test_another_zip_than_the_first_is_refused(
     data = data_of(always_yes, Hub())
     with pytest.raises(DataError, match=r"shapes/pics.zip from Hugging Face is not the file that was fetched first"):
         Archive(data.folder, data=data).read("pics.zip!p/3.jpg")
+
+
+def test_eight_workers_fetch_once(hub: HubServer, pytester: pytest.Pytester, always_yes: Path) -> None:
+    pytester.runpytest_subprocess(*RUN, "-n", "8")
+    assert counts_of(always_yes) == {"correct": 6, "wrong": 6}
+    whole = [seen.path.rpartition("/")[2] for seen in hub.seen if seen.status == 200]
+    assert sorted(whole) == ["pics.zip", "q.jsonl"]
+
+
+def test_the_header_says_which_files_were_used(hub: HubServer, run: Run, always_yes: Path) -> None:
+    run(*RUN)
+    published = always_yes / "served/o/d"
+    expected = {
+        "q.jsonl": {"size": (published / "q.jsonl").stat().st_size, "sha256": sha256_of(published / "q.jsonl")},
+        "pics.zip": {
+            "size": (published / "pics.zip").stat().st_size,
+            "members_sha256": fingerprint(published / "pics.zip"),
+        },
+    }
+    header = json.loads((always_yes / ".vqaeval/latest/run.json").read_text())
+    assert header["benchmarks"][0]["files"] == expected

@@ -74,7 +74,7 @@ def endpoint(url: str, api_key: str | None, headers: Mapping[str, str], options:
         headers=tuple((name.title().encode(), value.encode()) for name, value in sent.items()),
         secrets=tuple(sorted({secret for value in values for secret in _secrets(value)}, key=len, reverse=True)),
         has_key="authorization" in sent,
-        proxy=_proxy(parts.scheme, host),
+        proxy=proxy_of(parts.scheme, host),
     )
 
 
@@ -114,7 +114,7 @@ def _secrets(value: str) -> Iterator[str]:
     yield from (word for word in words if len(word) >= 4)
 
 
-def _proxy(scheme: str, host: str) -> str | None:
+def proxy_of(scheme: str, host: str) -> str | None:
     """By HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY (names and addresses, not address ranges)."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all")

@@ -1,9 +1,13 @@
-"""HTTP to the hubs: redirects by hand, so that a token stays with its host, and every failure in one line."""
+"""HTTP to the hubs: redirects by hand, so that a token stays with its host, and every failure in one line.
+
+It speaks through httpx's transport, below its Client, which would keep cookies and log signed addresses.
+"""
 
 from __future__ import annotations
 
 import re
 import ssl
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +19,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from pytest_vqaeval.errors import DataError
+from pytest_vqaeval.models.endpoint import proxy_of
 from pytest_vqaeval.remote.source import Source
 
 CONNECTIONS = 4  # to a server at a time
@@ -76,15 +81,13 @@ class Connection:
     """A small pool of connections. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S, pool=None),
-            limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
-            headers={
-                "user-agent": f"pytest-vqaeval/{version('pytest-vqaeval')}",
-                "accept": "*/*",
-                "accept-encoding": "identity",  # sizes and ranges are those of the file
-            },
-        )
+        self._transports: dict[str | None, httpx.HTTPTransport] = {}  # by proxy
+        self._lock = threading.Lock()  # of these
+        self._headers = {
+            "user-agent": f"pytest-vqaeval/{version('pytest-vqaeval')}",
+            "accept": "*/*",
+            "accept-encoding": "identity",  # sizes and ranges are those of the file
+        }
         self._resolved: dict[Source, str] = {}  # where a source redirected to
         self._unreachable: dict[str, str] = {}  # hosts that were given up, and why
 
@@ -103,7 +106,8 @@ class Connection:
 
     def close(self) -> None:
         """Close all connections."""
-        self._client.close()
+        for transport in self._transports.values():
+            transport.close()
 
     def _follow(self, source: Source, headers: dict[str, str]) -> tuple[httpx.Response, dict[str, str]]:
         try:
@@ -137,13 +141,26 @@ class Connection:
             raise SourceError(self._unreachable[host])
         own = {"authorization": f"Bearer {source.token}"} if source.token and host == _origin(home) else {}
         try:
-            return self._client.send(self._client.build_request("GET", url, headers=headers | own), stream=True)
+            request = httpx.Request("GET", url, headers=self._headers | headers | own, extensions={"timeout": _TIMEOUT})
+            response = self._transport(url).handle_request(request)
+            response.request = request
+            return response
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise Unreachable(f"{_name(host)} can't be reached ({_said(error)})") from None
         except httpx.TimeoutException:
             raise Interrupted(f"{_name(host)} did not answer within {READ_TIMEOUT_S:g} s") from None
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, ValueError, ImportError) as error:
             raise Interrupted(f"{_name(host)} broke the connection ({_said(error)})") from None
+
+    def _transport(self, url: str) -> httpx.HTTPTransport:
+        parts = urlsplit(url)
+        proxy = proxy_of(parts.scheme, parts.netloc)
+        with self._lock:
+            if proxy not in self._transports:
+                self._transports[proxy] = httpx.HTTPTransport(
+                    verify=httpx.create_ssl_context(), proxy=httpx.Proxy(proxy) if proxy else None, limits=_LIMITS
+                )
+            return self._transports[proxy]
 
     def give_up(self, source: Source, error: Unreachable) -> None:
         """Ask this source's host no more: nobody shall wait twice for one that is not there."""
@@ -153,6 +170,8 @@ class Connection:
     def _answer(response: httpx.Response, facts: Mapping[str, str]) -> Answer:
         if response.headers.get("content-type", "").startswith("text/html"):
             raise SourceError("it answered with a web page in the place of the file")
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise SourceError("it sends the file compressed, which was not asked for")
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("content-range", ""))
         partial = response.status_code == 206 and found is not None
         size = (found[2] if found else "") if partial else response.headers.get("content-length", "")
@@ -169,6 +188,8 @@ class Connection:
         )
 
 
+_TIMEOUT = {"connect": CONNECT_TIMEOUT_S, "read": READ_TIMEOUT_S, "write": READ_TIMEOUT_S, "pool": None}
+_LIMITS = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
 _LINKED = ("x-linked-etag", "x-linked-size")  # Hugging Face says in the redirect what the file itself is
 
 

@@ -46,7 +46,7 @@ class Downloader:
         Raises:
             DataError: no source gives it, or it can't be written; each source's reason is in the message.
         """
-        with exclusive(target, lambda: self.progress.say(f"waiting for another process that fetches {name}")):
+        with exclusive(target, lambda: self.progress.wait(name)):
             if target.is_file():
                 return target
             known = {"size": file.size, "sha256": file.sha256}

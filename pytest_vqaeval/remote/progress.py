@@ -12,16 +12,27 @@ EVERY_S = 0.1
 
 
 class Progress:
-    """Tells of downloads on a stream; on none if it is None. Safe to use from several threads."""
+    """Tells of downloads on a stream. Safe to use from several threads."""
 
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None, *, alone: bool = True) -> None:
+        """Nothing is told yet.
+
+        Args:
+            stream: where; nowhere if it is None.
+            alone: no other process of the run tells of its waiting too.
+        """
+        self._stream, self._alone = stream, alone
         self._lock = threading.Lock()
         self.moves = stream is not None and stream.isatty()
 
     def say(self, text: str) -> None:
         """One line."""
         self._write(f"vqaeval: {text}\n")
+
+    def wait(self, name: str) -> None:
+        """Another process fetches a file, and this one waits for it."""
+        if self._alone:
+            self.say(f"waiting for another process that fetches {name}")
 
     def bar(self, name: str, source: str, size: int | None, done: int) -> Bar:
         """The bar of one download, which starts with `done` bytes."""
@@ -82,7 +93,7 @@ class Bar:
         text = f"{self._name}: {megabytes(self._done)}"
         if self.size:
             share = min(1.0, self._done / self.size)
-            text += f" of {megabytes(self.size)} {share:4.0%} [{'#' * int(20 * share):20}]"
+            text += f" of {megabytes(self.size)} {share:4.0%} [{'#' * int(10 * share):10}]"
         text += f" {megabytes(speed)}/s"
         if self.size and speed:
             minutes, seconds = divmod(int((self.size - self._done) / speed), 60)
@@ -92,4 +103,9 @@ class Bar:
 
 def megabytes(count: float | None) -> str:
     """`207.1 MB`."""
-    return "size unknown" if count is None else f"{count / 1e6:,.1f} MB" if count < 1e9 else f"{count / 1e9:,.2f} GB"
+    if count is None:
+        return "size unknown"
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:,.2f} {unit}" if unit == "GB" else f"{count / size:.1f} {unit}"
+    return f"{count / 1e3:.1f} kB"

@@ -10,8 +10,8 @@ import io
 import os
 import threading
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from pytest_vqaeval.remote.connection import (
 )
 from pytest_vqaeval.remote.lockfile import exclusive
 from pytest_vqaeval.remote.note import read_note, write_note
+from pytest_vqaeval.remote.pieces import Index, Stream
 from pytest_vqaeval.remote.source import PublishedFile, Source
 
 MOST_BYTES = 8 * 2**20  # of neighbours that are asked for at once
@@ -74,8 +75,12 @@ class RangeFile:
         self.path, self.name, self.origin, self.is_new = path, name, origin, is_new
         self.size = origin.size
         self._connection = connection
-        self._pieces = os.open(_pieces(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._index = _Index(_index(path))
+        flags = os.O_RDWR | os.O_CREAT if connection else os.O_RDONLY  # the cache may be read-only then
+        try:
+            self._pieces = os.open(_pieces(path), flags | os.O_CLOEXEC, 0o600)
+            self._index = Index(os.open(_index(path), flags | os.O_APPEND | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise DataError(f"{_pieces(path)} can't be opened: {error.strerror}") from None
         self._lock = threading.Lock()  # of these:
         self._waiting: list[_Want] = []
         self._failed: tuple[float, DataError] | None = None  # until when, and with what
@@ -95,8 +100,11 @@ class RangeFile:
     def discard(self) -> None:
         """Close and remove the pieces."""
         self.close()
-        for file in (_note, _pieces, _index):
-            file(self.path).unlink(missing_ok=True)
+        remove_pieces(self.path)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """One process at a time: what all of them read first crosses the network once."""
+        return exclusive(self.path) if self._connection else nullcontext()
 
     def read_at(self, position: int, count: int) -> bytes:
         """Bytes of the file.
@@ -113,7 +121,7 @@ class RangeFile:
 
     def stream(self) -> io.RawIOBase:
         """The file as a seekable stream."""
-        return _Stream(self)
+        return Stream(self)
 
     def _fetch(self, want: _Want) -> None:
         """Queue the range, and when there is a free connection ask for all that is queued around it."""
@@ -189,6 +197,12 @@ class RangeFile:
         return position - start
 
 
+def remove_pieces(path: Path) -> None:
+    """The whole file is there: its pieces are of no more use."""
+    for file in (_note, _pieces, _index):
+        file(path).unlink(missing_ok=True)
+
+
 def open_ranges(file: PublishedFile, name: str, path: Path, connection: Connection | None) -> RangeFile | None:
     """A published file, to be read in place; one that was begun is gone on with. None if the server gives no ranges.
 
@@ -261,84 +275,6 @@ def _batch(want: _Want, waiting: Sequence[_Want]) -> list[_Want]:
             batch.append(other)
             start, end, wanted = low, high, total
     return batch
-
-
-class _Index:
-    """Which ranges are on the disk, merged where they touch."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._read = 0  # bytes of the index
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._lock = threading.Lock()
-
-    def close(self) -> None:
-        os.close(self._file)
-
-    def has(self, start: int, end: int) -> bool:
-        with self._lock:
-            return self._holds(start, end) or (self._read_news() and self._holds(start, end))
-
-    def add(self, start: int, end: int) -> None:
-        """Say to all processes that a range is there."""
-        try:
-            os.write(self._file, f"{start} {end}\n".encode())
-        except OSError:  # a full disk: this process knows it all the same
-            with self._lock:
-                self._insert(start, end)
-
-    def _holds(self, start: int, end: int) -> bool:
-        at = bisect_right(self._starts, start) - 1
-        return at >= 0 and end <= self._ends[at]
-
-    def _read_news(self) -> bool:
-        """What any process has added since."""
-        news = os.pread(self._file, max(0, os.fstat(self._file).st_size - self._read), self._read)
-        whole = news[: news.rfind(b"\n") + 1]  # a line that is being written is read the next time
-        self._read += len(whole)
-        for line in whole.splitlines():
-            start, _, end = line.partition(b" ")
-            if start.isdigit() and end.isdigit() and int(start) < int(end):  # not the torn line of a killed process
-                self._insert(int(start), int(end))
-        return bool(whole)
-
-    def _insert(self, start: int, end: int) -> None:
-        first = bisect_right(self._starts, start)
-        if first and self._ends[first - 1] >= start:
-            first -= 1
-        last = bisect_right(self._starts, end)
-        if first < last:
-            start, end = min(start, self._starts[first]), max(end, max(self._ends[first:last]))
-        self._starts[first:last], self._ends[first:last] = [start], [end]
-
-
-class _Stream(io.RawIOBase):
-    """What pyarrow reads from."""
-
-    def __init__(self, file: RangeFile) -> None:
-        self._file, self._position = file, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._file.size}[whence]
-        self._position = base + offset
-        return self._position
-
-    def read(self, size: int | None = -1) -> bytes:
-        rest = max(0, self._file.size - self._position)
-        count = rest if size is None or size < 0 else min(size, rest)
-        content = self._file.read_at(self._position, count)
-        self._position += len(content)
-        return content
 
 
 def _write_at(descriptor: int, content: bytes, position: int) -> None:

@@ -56,6 +56,7 @@ def _benchmark(report: BenchmarkReport) -> dict[str, Any]:
         "metrics": report.overall.metrics(),
         "usage": {kind: asdict(usage) for kind, usage in report.usage.items()},
         "judge": _judge(report, report.judged) if report.judged else None,
+        "files": {name: dict(facts) for name, facts in report.about.files.items()},
         "repeats": asdict(report.repeats) if report.repeats else None,
     }
 

@@ -52,17 +52,19 @@ def member_name(number: int) -> str:
     return f"images/PMC{8_000_000 + number // 3}_Fig{number % 3 + 1}_{number % 1000}.jpg"
 
 
-def write_archive(path: Path, members: int, written: set[int]) -> None:
+def write_archive(
+    path: Path, members: int, written: set[int], spacing: int = SPACING, picture: bytes = PICTURE
+) -> None:
     """A zip64 archive of stored members; those that are not `written` are holes in the file."""
-    crc, size = zlib.crc32(PICTURE), len(PICTURE)
+    crc, size = zlib.crc32(picture), len(picture)
     directory = bytearray()
     with path.open("wb") as file:
         for number in range(members):
-            name, offset = member_name(number).encode(), number * SPACING
+            name, offset = member_name(number).encode(), number * spacing
             if number in written:
                 file.seek(offset)
                 file.write(struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 0, 0, 33, crc, size, size, len(name), 0))
-                file.write(name + PICTURE)
+                file.write(name + picture)
             wide = struct.pack("<HHQ", 1, 8, offset)
             directory += struct.pack(
                 "<4s6H3L5H2L",
@@ -82,7 +84,7 @@ def write_archive(path: Path, members: int, written: set[int]) -> None:
                 2**32 - 1,
             )
             directory += name + wide
-        start = file.seek(members * SPACING)
+        start = file.seek(members * spacing)
         file.write(directory)
         end = file.tell()
         file.write(struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, members, members, len(directory), start))

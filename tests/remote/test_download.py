@@ -171,7 +171,8 @@ def test_a_host_that_is_not_there_is_waited_for_once(
     asked: list[object] = []
     connection = Connection()
     with monkeypatch.context() as patch:
-        patch.setattr(connection._client, "send", lambda request, **options: asked.append(request) or refuse())
+        transport = connections.httpx.HTTPTransport
+        patch.setattr(transport, "handle_request", lambda self, request: asked.append(request) or refuse())
         for _ in range(3):
             with pytest.raises(connections.SourceError, match=r"127.0.0.1:9 can't be reached") as raised:  # noqa: SIM117
                 with connection.get(HF):
@@ -221,7 +222,7 @@ def test_too_little_room_is_said_before(
     monkeypatch.setattr(downloads.shutil, "disk_usage", lambda path: SimpleNamespace(free=10))
     with pytest.raises(DataError) as raised:
         fetch(HF, MS)
-    assert str(raised.value) == (f"d/a.bin can't be written to {tmp_path}/cache/d: 1.0 MB are needed, 0.0 MB are free")
+    assert str(raised.value) == (f"d/a.bin can't be written to {tmp_path}/cache/d: 1.0 MB are needed, 0.0 kB are free")
 
 
 def test_a_disk_that_fills_up_is_said(hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +267,7 @@ def test_a_token_is_for_its_hub_only(hub: HubServer, fetch: Fetch, monkeypatch: 
     assert not [seen for seen in hub.seen if "authorization" in seen.headers]
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://h/a", "gopher://h/a"])
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://h/a", "gopher://h/a", "data:text/plain,x"])
 def test_redirects_to_other_schemes_are_not_followed(hub: HubServer, fetch: Fetch, location: str) -> None:
     hub.location = location
     with pytest.raises(DataError, match=r"it redirects from http to \w+, which is not followed"):
@@ -283,3 +284,22 @@ def test_never_from_https_to_http() -> None:
     with pytest.raises(DataError, match="it redirects from https to http"):
         connections._target("https://a/b", "http://a/b")
     assert connections._target("https://a/b/c", "/d") == "https://a/d"
+
+
+def test_no_log_has_a_token_or_a_signed_address(
+    hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub.cdn = True
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    caplog.set_level("INFO")
+    fetch()
+    assert len(hub.seen) == 2
+    assert "secret" not in caplog.text
+
+
+def test_a_proxy_of_the_environment_is_used(hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
+    monkeypatch.setenv("http_proxy", hub.url)
+    monkeypatch.setenv("no_proxy", "")
+    assert fetch().read_bytes() == CONTENT
+    assert [seen.path for seen in hub.seen] == ["http://hub.invalid/datasets/o/d/resolve/main/a b.bin"]
