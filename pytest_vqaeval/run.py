@@ -19,7 +19,7 @@ import pytest
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.gates import Exit, GateResult, Verdict, exit_code
-from pytest_vqaeval.gates.saving import save_baseline
+from pytest_vqaeval.gates.saving import Saving, save_baseline
 from pytest_vqaeval.gates.session import GateSettings, allowed_errors, judge_session
 from pytest_vqaeval.judging.prompt import JudgePrompt
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
@@ -52,7 +52,7 @@ class Run:
         self._summary: Summary | None = None
         self._gates: list[GateResult] = []
         self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
-        self._unsaved = ""  # why there is no baseline file, where one was asked for
+        self._saving: Saving | None = None  # what became of the baseline file, where one was asked for
         self._error_reports: set[Identity] = set()
         self._gate_settings = GateSettings.read(
             settings.gates, settings.baseline, settings.alpha, settings.margin, self._out
@@ -236,7 +236,7 @@ class Run:
         return gates
 
     def _save(self, file: Path, summary: Summary, gates: list[GateResult]) -> None:
-        self._unsaved = save_baseline(file, summary, gates, self._generation)
+        self._saving = save_baseline(file, summary, gates, self._generation)
 
     def _exit_code(self, session: pytest.Session) -> int:
         summary = self._summary or Summary([])
@@ -248,7 +248,8 @@ class Run:
             unreached=self._unreached,
             verdicts=[gate.verdict for gate in self._gates],
         )
-        return Exit.FAILED if self._unsaved and code in (Exit.OK, Exit.INCONCLUSIVE) else code
+        unsaved = self._saving is not None and not self._saving.done
+        return Exit.FAILED if unsaved and code in (Exit.OK, Exit.INCONCLUSIVE) else code
 
     @property
     def _generation(self) -> dict[str, Any]:
@@ -340,7 +341,7 @@ class Run:
             if self._summary:
                 printer.summary(self._summary, self._folder.path if self._folder else None, self._throttled_s)
                 printer.servers([*self._servers, *self._evaluation.servers()])
-            printer.gates(self._gates, self._unsaved)
+            printer.gates(self._gates, self._saving)
             if self._unwritten:
                 printer.unwritten(self._unwritten)
         finally:

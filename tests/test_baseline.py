@@ -152,6 +152,9 @@ def gate(
         ("w" * 7 + "c" * 13, "c" * 14 + "w" * 6, PASS),  # 7 lost, 6 won
         ("w" * 4, "c" * 4, INCONCLUSIVE),  # too few for any verdict
         ("c" * 4, "c" * 4, INCONCLUSIVE),
+        ("c" * 5, "c" * 5, INCONCLUSIVE),  # if all five are lost, it fails; with 80 % power it sees nothing
+        ("w" * 5, "c" * 5, FAIL),
+        ("c" * 6, "c" * 6, PASS),
     ],
 )
 def test_the_verdict_is_that_of_the_exact_test(letters: str, before: str, expected: Verdict) -> None:
@@ -306,7 +309,9 @@ def save(pytester: pytest.Pytester, model: str = "right", *more: str) -> pytest.
 
 
 def test_a_run_against_a_file(models: Path, run: Run, pytester: pytest.Pytester) -> None:
-    assert save(pytester).ret == 0
+    result = save(pytester)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["baseline saved: *base.json (12 samples)"])
     result = run(*ALL, "--vqa-model=replay:right.jsonl", "--vqa-baseline=base.json")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["gate pass: shapes replay:right.jsonl: baseline, alpha 0.05: 1.0000 of 12, *"])

@@ -133,5 +133,6 @@ def test_runs_that_asked_otherwise_are_not_merged(
 def test_a_folder_that_is_there_is_left_alone(models: Path, pytester: pytest.Pytester, capsys: Out) -> None:
     part = str(run(pytester, "part"))
     models.joinpath("merged").mkdir()
-    assert main(["merge", part, "-o", "merged"]) == 4
+    assert main(["merge", part, "-o", "merged", "--vqa-save-baseline=b.json"]) == 4
+    assert not (models / "b.json").exists()
     assert capsys.readouterr().err == "error: -o: merged is there already\n"

@@ -46,16 +46,15 @@ def run(asked: argparse.Namespace) -> int:
     settings, baseline = read_gate_options(asked)
     runs = [read_run(find_run(asked.out, name).path) for name in asked.runs]
     merged = merge(runs)
+    folder = _new_folder(asked.folder)
     summary = summarize(merged.abouts, merged.results)
     header = _header(runs)
     generation = header["settings"].get("generation", {})
     gates = judge_session(summary, settings, generation)
-    unsaved = save_baseline(baseline, summary, gates, generation) if baseline else ""
-    code = Exit.FAILED if unsaved else _exit_code(summary, gates)
+    saving = save_baseline(baseline, summary, gates, generation) if baseline else None
+    code = Exit.FAILED if saving and not saving.done else _exit_code(summary, gates)
     report = json_report.build(summary, gates, header, code)
-    _write(
-        asked.folder, runs, merged, {**header, **{name: report[name] for name in ("benchmarks", "gates", "exit_code")}}
-    )
+    _write(folder, runs, merged, {**header, **{name: report[name] for name in ("benchmarks", "gates", "exit_code")}})
     github.append_summary(summary, gates)
     if asked.json:
         json.dump(report, sys.stdout, ensure_ascii=False, indent=1)
@@ -63,7 +62,7 @@ def run(asked: argparse.Namespace) -> int:
     else:
         for title, lines in by_benchmark(summary):
             print(f"== {title}", *lines, "", sep="\n")
-        said = [line for gate in gates for line in gate_lines(gate)] + ([unsaved] if unsaved else [])
+        said = [line for gate in gates for line in gate_lines(gate)] + ([saving.said] if saving else [])
         print(*said, *github.error_lines(gates), f"run: {asked.folder}", sep="\n")
     return code
 
@@ -97,21 +96,24 @@ def _header(runs: Sequence[StoredRun]) -> dict[str, Any]:
     }
 
 
-def _write(folder: Path, runs: Sequence[StoredRun], merged: Merged, header: dict[str, Any]) -> None:
-    """The new folder, with all replies of the old ones, so that it can be resumed too."""
+def _new_folder(folder: Path) -> RunFolder:
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
         raise UsageError(f"-o: {folder} is there already") from None
     except OSError as error:
         raise StoreError(f"-o: {folder} can't be written: {error.strerror}") from None
-    new = RunFolder(folder)
+    return RunFolder(folder)
+
+
+def _write(new: RunFolder, runs: Sequence[StoredRun], merged: Merged, header: dict[str, Any]) -> None:
+    """The new folder's files, with all replies of the old ones, so that it can be resumed too."""
     new.write_selection(Selection(list(merged.abouts), [row.not_run() for row in merged.results]))
     for row in merged.results:
         if row.outcome is not Outcome.NOT_RUN:
             new.add_result(row)
     for number, old in enumerate(runs, 1):
         for file in old.path.glob("replies-*.jsonl"):
-            shutil.copy2(file, folder / f"replies-{number}-{file.name.removeprefix('replies-')}")
+            shutil.copy2(file, new.path / f"replies-{number}-{file.name.removeprefix('replies-')}")
     new.write_header(header)
     new.close()

@@ -64,9 +64,10 @@ class Baseline:
         """
         alpha = self.alpha / gates
         visible = comparison.visible_drop(alpha, self.margin)
-        verdict, why = self._verdict(comparison, p_best <= self.alpha, p_worst <= self.alpha, alpha)
+        verdict, why = self._verdict(comparison, p_best, p_worst, alpha, visible)
         said = [_difference(comparison), _p_values(p_best, p_worst, gates), *([why] if why else [])]
-        said.append(f"sees a drop of {visible:.4f} ({100 * POWER:.0f} % power)" if visible else "can see no drop")
+        if visible is not None:
+            said.append(f"sees a drop of {visible:.4f} ({100 * POWER:.0f} % power)")
         changes = comparison.new.changes(comparison.old)
         return Finding(
             verdict,
@@ -77,14 +78,16 @@ class Baseline:
         )
 
     def _verdict(
-        self, comparison: Comparison, fails_at_best: bool, fails_at_worst: bool, alpha: float
+        self, comparison: Comparison, p_best: float, p_worst: float, alpha: float, visible: float | None
     ) -> tuple[Verdict, str]:
-        if comparison.clusters < least_moved(alpha):
-            return Verdict.INCONCLUSIVE, f"{comparison.clusters} clusters are too few for any verdict"
-        if fails_at_best and fails_at_worst:
+        """The verdict, and why, where the numbers alone don't say it."""
+        fails = {p_best <= self.alpha, p_worst <= self.alpha}
+        if fails == {True}:
             return Verdict.FAIL, ""
-        if fails_at_best or fails_at_worst:
+        if len(fails) > 1:
             return Verdict.INCONCLUSIVE, f"the {comparison.missing:,} missing decide"
+        if visible is None:
+            return Verdict.INCONCLUSIVE, f"no drop can be seen with {comparison.clusters:,} clusters"
         fell = comparison.difference < -(self.margin or _TOLERATED)
         if fell and comparison.moved < least_moved(alpha):
             return Verdict.INCONCLUSIVE, f"{comparison.moved} moved clusters are too few to tell this from luck"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,33 @@ from pytest_vqaeval.scores import scores_of
 from pytest_vqaeval.scoring.base import Outcome
 
 
-def save_baseline(file: Path, summary: Summary, gates: Iterable[GateResult], generation: Mapping[str, Any]) -> str:
-    """Write the run's scores to a baseline file, unless the run is no whole one.
+@dataclass(frozen=True)
+class Saving:
+    """What became of a baseline file.
 
-    Returns:
-        Why it was not written; empty if it was.
+    Attributes:
+        said: in a line.
+        done: it was written.
+    """
+
+    said: str
+    done: bool
+
+
+def save_baseline(file: Path, summary: Summary, gates: Iterable[GateResult], generation: Mapping[str, Any]) -> Saving:
+    """Write the run's scores to a baseline file, unless the run is no whole one.
 
     Raises:
         StoreError: it can't be written.
     """
     if why := _refusal(summary, list(gates)):
-        return f"{file} was not saved: {why}"
-    write_baseline(
-        file,
-        [
-            scores_of(report.about, report.model, report.overall.results, source=str(file), generation=generation)
-            for report in summary.benchmarks
-        ],
-    )
-    return ""
+        return Saving(f"{file} was not saved: {why}", done=False)
+    saved = [
+        scores_of(report.about, report.model, report.overall.results, source=str(file), generation=generation)
+        for report in summary.benchmarks
+    ]
+    write_baseline(file, saved)
+    return Saving(f"baseline saved: {file} ({sum(len(scores.samples) for scores in saved):,} samples)", done=True)
 
 
 def _refusal(summary: Summary, gates: list[GateResult]) -> str:

@@ -28,6 +28,8 @@ from pytest_vqaeval.usage import Usage
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_vqaeval.gates.saving import Saving
+
 _MOST_CAUSES = 12  # of errors
 _MOST_VALUES = 25  # of a grouping field
 _FEW_MARK = " *"
@@ -111,14 +113,14 @@ class Printer:
                 line += f", {failures:,} failed requests (the last: {one_line(last)[:200]})"
             self._terminal.write_line(line)
 
-    def gates(self, gates: Sequence[GateResult], unsaved: str = "") -> None:
-        """One line per gate, its notes below; and why no baseline was saved."""
+    def gates(self, gates: Sequence[GateResult], saving: Saving | None) -> None:
+        """One line per gate, its notes below; and what became of the baseline file."""
         colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.INCONCLUSIVE: "yellow"}
         for gate in gates:
             for line in gate_lines(gate):
                 self._terminal.write_line(line, **{colours[gate.verdict]: True})
-        if unsaved:
-            self._terminal.write_line(one_line(unsaved), red=True)
+        if saving:
+            self._terminal.write_line(one_line(saving.said), **{"green" if saving.done else "red": True})
         self._lines(github.error_lines(gates))
 
     def unwritten(self, why: str) -> None:
