@@ -135,6 +135,7 @@ class Evaluation:
                 return  # another worker was faster; what is there at the start of a resumed run is of its first part
             abouts = [self._complete(about) for about in selection.abouts]
             self.folder.write_selection(Selection(abouts, selection.rows))
+            self.folder.publish()  # not before: a run of nothing is not the latest
 
     def selection_from_apart(self) -> str:
         """What a worker selected that runs on another machine than the controller, whose files are not the same."""

@@ -45,6 +45,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options once, and refuse at once what can't be used."""
+    config.pluginmanager.register(_FixturesOfConfig(config), "vqaeval-fixtures")
     from pytest_vqaeval.arguments import named_data_files
     from pytest_vqaeval.shipped import add_benchmarks, refuse_spec_without_model
 
@@ -78,12 +79,13 @@ def _evaluation(config: pytest.Config) -> Evaluation:
     if EVALUATION not in config.stash:
         from pytest_vqaeval.evaluation import Evaluation
         from pytest_vqaeval.remote.progress import Progress
+        from pytest_vqaeval.replies import ALONE
 
         worker: dict[str, Any] = getattr(config, "workerinput", {})
         config.stash[EVALUATION] = Evaluation(
             config.stash[SETTINGS],
             config.invocation_params.dir,
-            worker.get("workerid", "main"),
+            worker.get("workerid", ALONE),
             config.hook.pytest_vqa_scorers,
             worker.get("vqa_run"),
             worker.get("workercount", 1),
@@ -134,7 +136,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             from pytest_vqaeval.names import node_name
 
             ids = [node_name(label) for label in labels]
-            metafunc.parametrize("vqa_model_name", labels, ids=ids, scope="session", indirect=True)
+            metafunc.parametrize("vqa_model_name", labels, ids=ids, scope="session")
 
 
 @pytest.hookimpl(trylast=True)
@@ -224,31 +226,44 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[STDERR].close()
 
 
-@pytest.fixture(scope="session")
-def vqa_evaluation(pytestconfig: pytest.Config) -> Evaluation:
-    """What this process has opened for the run; other fixtures ask for it, as pytest makes `request` anew for each."""
-    return _evaluation(pytestconfig)
+class _FixturesOfConfig:
+    """The fixtures that need the config.
+
+    No fixture of the plugin asks for `request`, or for `pytestconfig`, which does: pytest makes it anew for each item
+    and each of them, and that was a tenth of all that a sample costs.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.fixture(scope="session")
+    def vqa_evaluation(self) -> Evaluation:
+        """What this process has opened for the run."""
+        return _evaluation(self._config)
+
+    @pytest.fixture(scope="session")
+    def vqa_model(self, vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
+        """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
+        own = self._config.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
+        with _errors_in_one_line():
+            return own if own is not None else vqa_evaluation.model(vqa_model_name)
 
 
 @pytest.fixture
-def vqa_sample(request: pytest.FixtureRequest) -> Sample:
+def vqa_sample(vqa_evaluation: Evaluation) -> Sample:
     """The sample that an item asks: its record, subset, category, cluster and question."""
-    return request.param  # type: ignore[no-any-return]
+    from pytest_vqaeval.collect import sample_of
+
+    sample = sample_of(vqa_evaluation.running.item)
+    if sample is None:
+        raise pytest.UsageError("vqa_sample is a fixture of samples: this test has none")
+    return sample
 
 
 @pytest.fixture(scope="session")
-def vqa_model_name(request: pytest.FixtureRequest, vqa_evaluation: Evaluation) -> str:
+def vqa_model_name(vqa_evaluation: Evaluation) -> str:
     """The name of the model under evaluation; parametrized where `--vqa-model` is given several times."""
-    labels = vqa_evaluation.labels
-    return str(getattr(request, "param", labels[0] if labels else ""))
-
-
-@pytest.fixture(scope="session")
-def vqa_model(pytestconfig: pytest.Config, vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
-    """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
-    own = pytestconfig.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
-    with _errors_in_one_line():
-        return own if own is not None else vqa_evaluation.model(vqa_model_name)
+    return vqa_evaluation.labels[0] if vqa_evaluation.labels else ""
 
 
 @pytest.fixture

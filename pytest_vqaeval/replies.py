@@ -24,6 +24,10 @@ class _Place:
     length: int
 
 
+ALONE = "main"
+"""The name of a process that has no xdist workers beside it."""
+
+
 class ReplyStore:
     """The files `replies-<worker>.jsonl` of a run folder. Safe to use from several threads.
 
@@ -42,6 +46,7 @@ class ReplyStore:
             replayed: the folders of the runs whose replies are repeated in this one.
         """
         self._folder = folder
+        self._has_others = worker != ALONE
         self._own = AppendFile(folder / f"replies-{worker}.jsonl")
         self._earlier: dict[str | tuple[str, Identity], _Place] = {}
         self._of_this_run: dict[tuple[str, Identity], _Place] = {}
@@ -59,7 +64,7 @@ class ReplyStore:
     def find(self, key: str, identity: Identity) -> Reply | None:
         """The stored reply to a request, if there is one."""
         place = self._of_this_run.get((key, identity))
-        if place is None and self._others_wrote():
+        if place is None and self._has_others and self._others_wrote():
             place = self._of_this_run.get((key, identity))
         if place is not None:
             return _reply(place, reused=False)  # asked and paid for in this run

@@ -193,15 +193,12 @@ class RunFolder:
     def write_selection(self, selection: Selection) -> None:
         """Write `selected.jsonl`, whole or not at all; all workers of a run select the same.
 
-        From then on the run is the `latest`.
-
         Raises:
             StoreError: it can't be written.
         """
         lines = [json_line({"about": asdict(about)}) for about in selection.abouts]
         lines += [json_line(row.to_json()) for row in selection.rows]
         self._replace(_SELECTED, "".join(lines))
-        self._publish()
 
     def read_selection(self) -> Selection:
         """What the run selected; empty where no process got as far as that."""
@@ -229,8 +226,12 @@ class RunFolder:
         """
         self._samples.append(result.to_json())
 
-    def _publish(self) -> None:
-        """Point the link `latest`, beside the folder of all runs, at this run."""
+    def publish(self) -> None:
+        """Point the link `latest`, beside the folder of all runs, at this run.
+
+        Raises:
+            StoreError: it can't be written.
+        """
         link = self.path.parent.parent / "latest"
         fresh = link.with_name(f".latest-{os.getpid()}")
         try:
