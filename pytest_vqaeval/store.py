@@ -188,7 +188,7 @@ class RunFolder:
         """
         if text and not self.has_selection:
             self._replace(_SELECTED, text)
-            self._publish()
+            self.publish()
 
     def write_selection(self, selection: Selection) -> None:
         """Write `selected.jsonl`, whole or not at all; all workers of a run select the same.
