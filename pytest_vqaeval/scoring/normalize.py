@@ -81,6 +81,7 @@ STEPS: dict[str, Step] = {
     "punctuation_to_space": lambda text: text.translate(_TO_SPACE),
     "drop_ascii_punctuation": lambda text: text.translate(_REMOVE_ASCII),
     "collapse_space": lambda text: " ".join(text.split()),
+    "lines_to_spaces": lambda text: text.strip().replace("\n", " "),
     "remove_space": lambda text: "".join(text.split()),
     "number_words": lambda text: " ".join(map(_number, text.split())),
     "drop_articles": lambda text: " ".join(word for word in text.split() if word not in _ARTICLES),

@@ -122,6 +122,29 @@ def test_one_that_failed_is_tried_again_after_a_while(model, server, clock):
     assert "first" in [asking.ask(say()).text for _ in range(2)]
 
 
+def test_a_reply_ends_the_doubling(model, server, clock):
+    ill = [True]
+    first, second = server(lambda request: Answer("x", status=503) if ill[0] else "first"), server("second")
+    asking = model(first.url, second.url)
+
+    def asked_first() -> int:
+        before = first.count
+        for _ in range(20):
+            asking.ask(say())
+        return first.count - before
+
+    assert asked_first() == 1
+    clock.now += 1.1
+    assert asked_first() == 1  # a second failure in a row: the next would be a rest of four seconds
+    clock.now += 2.1
+    ill[0] = False
+    assert asked_first() > 5
+    ill[0] = True
+    assert asked_first() == 1
+    clock.now += 1.1
+    assert asked_first() == 1  # a rest of one second
+
+
 def test_one_request_at_a_time_finds_out_whether_a_server_is_back(model, server, clock):
     first = server(lambda request: Answer("x", status=503, latency_s=0.2))
     second = server(lambda request: Answer("second", latency_s=0.01))

@@ -64,3 +64,16 @@ def test_within_words_as_ocrbench_counts() -> None:
     assert contains(river, "riverside", within_words=True).outcome is Outcome.CORRECT
     with pytest.raises(ValueError, match="within_words must be true or false"):
         contains(river, "river", within_words=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "outcome"),
+    [
+        ("Main Street", "At MAIN\nSTREET 5", Outcome.CORRECT),
+        ("Main Street", "Main\n\nStreet", Outcome.WRONG),  # two line breaks are two spaces, as in OCRBench's own code
+        ("Main Street ", "Main Street", Outcome.CORRECT),
+    ],
+)
+def test_lines_as_ocrbench_joins_them(reference: str, reply: str, outcome: Outcome) -> None:
+    steps = ("lowercase", "lines_to_spaces")
+    assert contains(question(reference), reply, normalize=steps, within_words=True).outcome is outcome
