@@ -184,4 +184,6 @@ def read_score_rule(block: Block) -> ScoreRule | ScoreSwitch:
         name: read_score_rule(block.block(name, required=True)) for name in block.names() if name not in ("by", ELSE)
     }
     other = read_score_rule(block.block(ELSE)) if block.has(ELSE) else None
+    if not cases:
+        raise block.error("by", f"has no scorer for any value of {written}")
     return ScoreSwitch(by, cases, other, written)

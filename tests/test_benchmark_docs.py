@@ -30,6 +30,11 @@ def test_every_benchmark_is_in_the_table(name: str) -> None:
     assert (ROOT / "docs" / "benchmarks" / f"{name}.md").is_file()
 
 
+def test_the_readme_counts_them() -> None:
+    assert f"{len(SPECS)} benchmarks and three suites" in (ROOT / "README.md").read_text()
+    assert len(suite_files(shipped_folder())) == 3
+
+
 def test_every_suite_is_in_the_table() -> None:
     for name, file in suite_files(shipped_folder()).items():
         (line,) = re.findall(rf"^\| `{name}` \|.*$", TEXT, re.MULTILINE)

@@ -103,6 +103,8 @@ def test_no_case_of_a_scorer(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"score": {"by": "kind", "open": {"scorer": "anls", "thresh": 1}}}, "anls has no option 'thresh'"),
+        ({"score": {"by": "kind"}}, "score.by: has no scorer for any value of kind"),
+        ({"where": {"a": {"b": "c"}}}, "where.a: is not a text"),
         ({"score": {"by": "kind", "open": "anls"}}, "score.open: is not a mapping"),
         ({"score": {"by": "kind", "open": {}}}, "score.open.scorer is missing"),
         ({"prompt": {"by": "kind"}}, "prompt: has no text for any value of kind"),
