@@ -71,7 +71,8 @@ class Archive:
         Raises:
             DataError: it is absent, or has no directory or a broken one.
         """
-        return self._zip(name).fingerprint()
+        known = self._data.directory_hash(name) if self._data and self._only_published(name) else None
+        return known or self._zip(name).fingerprint()
 
     def close(self) -> None:
         """Close the zips."""
@@ -89,9 +90,14 @@ class Archive:
             return self._zips[name]
 
     def _open_zip(self, name: str) -> ZipReader:
-        if self._data and name in self._data.published and not any(path.is_file() for path in self._places(name)):
+        if self._data and self._only_published(name):
             return self._data.open_zip(name)
         return _read_zip(self._open(name))
+
+    def _only_published(self, name: str) -> bool:
+        """The file is not on this machine, but a hub has it."""
+        published = self._data.published if self._data else ()
+        return name in published and not any(path.is_file() for path in self._places(name))
 
     def _open(self, name: str) -> FileIO:
         for path in self._places(name):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 50 * 10**6  # smaller files are fetched whole
 IN_PLACE = (".zip", ".parquet")  # formats of which a part can be read
+_FACTS = ("size", "sha256", "members_sha256", "footer_sha256")
 
 
 class Data:
@@ -99,6 +100,8 @@ class Data:
                 opened = self._open_ranges(file)
                 if opened is None:
                     return self._download(file)
+                if opened.is_new and name.endswith(".parquet"):
+                    self._hold(opened, name, footer_sha256=footer_hash(opened))
                 self._ranges[name] = opened
             return self._ranges[name]
 
@@ -115,9 +118,13 @@ class Data:
             with opened.alone():
                 reader = ZipReader(opened, opened.path)
             if opened.is_new:
-                source, members = opened.origin.source.title, reader.fingerprint()
-                self._hub.lock.hold(self.title(name), source, size=opened.size, members_sha256=members)
+                self._hold(opened, name, members_sha256=reader.fingerprint())
             return reader
+
+    def directory_hash(self, name: str) -> str | None:
+        """The hash of the directory of a zip that was read in place before; nothing is asked for it."""
+        known = self._hub.lock.facts(self.title(name)).get("members_sha256")
+        return str(known) if known else None
 
     def bytes_in_place(self, name: str) -> int:
         """How much is here of a file that is read in place."""
@@ -127,7 +134,7 @@ class Data:
             return 0
 
     def facts(self, name: str, directory_of: Callable[[str], str]) -> dict[str, int | str]:
-        """What a run's header says of a file: size, and sha256 of it or of the names, sizes and CRCs in a zip.
+        """What a run's header says of a file: size, and sha256 of it, of a zip's directory or a parquet file's footer.
 
         Large files are not read for it: what is known since they were fetched counts.
 
@@ -146,12 +153,16 @@ class Data:
                 known["members_sha256"] = directory_of(name)
         elif path and known["size"] <= SMALL_BYTES:
             known["sha256"] = sha256_of(path)
-        return {fact: known[fact] for fact in ("size", "sha256", "members_sha256") if fact in known}
+        return {fact: known[fact] for fact in _FACTS if fact in known}
 
     def close(self) -> None:
         """Close what is read in place."""
         for opened in self._ranges.values():
             opened.close()
+
+    def _hold(self, opened: RangeFile, name: str, **facts: str) -> None:
+        """A file that is read in place is the one that was read first."""
+        self._hub.lock.hold(self.title(name), opened.origin.source.title, size=opened.size, **facts)
 
     def _open_ranges(self, file: PublishedFile) -> RangeFile | None:
         """None if the file is to be fetched whole: it is small, or the server gives no ranges."""
@@ -205,6 +216,19 @@ class Data:
     def title(self, name: str) -> str:
         """What a file is called in messages and in the lock file: `slake/test.json`."""
         return f"{self._spec.data.folder}/{name}"
+
+
+def footer_hash(file: RangeFile) -> str:
+    """Sha256, as 64 hex digits, over a parquet file's footer: where each column of each row group is, and its size.
+
+    Raises:
+        DataError: it has none.
+    """
+    try:
+        length = int.from_bytes(file.read_at(file.size - 8, 4), "little")
+        return hashlib.sha256(file.read_at(file.size - 8 - length, length + 8)).hexdigest()
+    except (ValueError, OverflowError, OSError):
+        raise DataError(f"{file.name} is no parquet file") from None
 
 
 def sha256_of(path: Path) -> str:

@@ -169,6 +169,22 @@ def test_a_zip_is_read_in_place(hub: HubServer, always_yes: Path, monkeypatch: p
     assert len(hub.seen) == asked
 
 
+def test_stored_replies_need_no_archive(hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes runs comparable is known since the archive was read first: nothing is asked for it again."""
+    monkeypatch.setattr(datas, "SMALL_BYTES", 100)
+    data = data_of(always_yes, Hub())
+    first = Archive(data.folder, data=data).fingerprint("pics.zip")
+    data.close()
+    asked = len(hub.seen)
+    data = data_of(always_yes, Hub())
+    assert (
+        Archive(data.folder, data=data).fingerprint("pics.zip")
+        == first
+        == fingerprint(always_yes / "served/o/d/pics.zip")
+    )
+    assert len(hub.seen) == asked
+
+
 def test_a_server_without_ranges_gives_the_whole_zip(
     hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

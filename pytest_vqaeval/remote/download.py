@@ -118,9 +118,12 @@ class _Download:
         if self._done and self._done == note.get("size"):  # killed before it could be checked
             self._linked = note.get("sha256")
             return True
-        if self._done and not note.get("etag"):
+        pinned, etag = self._source.pinned, note.get("etag")
+        if self._done and not (pinned or etag):
             self._restart(part)  # nothing tells whether the rest would belong to what is here
-        headers = {"range": f"bytes={self._done}-", "if-range": str(note["etag"])} if self._done else {}
+        headers = {"range": f"bytes={self._done}-"} if self._done else {}
+        if headers and not pinned:
+            headers["if-range"] = str(etag)
         with self._shared.connection.get(self._source, headers) as answer:
             if answer.start != self._done:
                 self._restart(part)

@@ -113,7 +113,7 @@ class RangeFile:
             ValueError: the file ends before.
             DataError: they can't be fetched.
         """
-        if position + count > self.size:
+        if position < 0 or position + count > self.size:
             raise ValueError("it ends too early")
         if count and not self._index.has(position, position + count):
             self._fetch(_Want(position, position + count))
@@ -177,7 +177,7 @@ class RangeFile:
         with connection.get(self.origin.source, {"range": f"bytes={start}-{end - 1}"}) as answer:
             if not answer.ranges or answer.start != start:
                 raise SourceError("the server no longer gives ranges")
-            if answer.size != self.size or (self.origin.etag and answer.etag != self.origin.etag):
+            if answer.size != self.size or (answer.etag != self.origin.etag and not self.origin.source.pinned):
                 raise SourceError(
                     f"the file has changed there since its first pieces were read; remove {_pieces(self.path)}* "
                     "to begin with the new one"

@@ -108,7 +108,7 @@ class Source:
 
     @property
     def pinned(self) -> bool:
-        """The revision is a commit: the bytes can't change."""
+        """The revision is a commit: the bytes can't change, whatever ETag a mirror gives them."""
         return bool(re.search(r"@[0-9a-f]{40}/", self.text))
 
     @property

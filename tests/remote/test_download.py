@@ -103,6 +103,16 @@ def test_a_file_that_changed_meanwhile_is_begun_anew(hub: HubServer, fetch: Fetc
     assert fetch().read_bytes() == changed
 
 
+def test_a_commit_needs_no_etag(hub: HubServer, fetch: Fetch) -> None:
+    pinned = Source(f"hf://datasets/o/d@{'a' * 40}/a b.bin")
+    hub.cuts, hub.etag = [300_000], "one"
+    wait = downloads.wait_before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(downloads, "wait_before", lambda *arguments: setattr(hub, "etag", "other") or wait(*arguments))
+        assert fetch(pinned).read_bytes() == CONTENT
+    assert [seen.sent for seen in hub.seen] == [300_000, len(CONTENT) - 300_000]
+
+
 def test_a_server_without_ranges_or_etag_starts_again(hub: HubServer, fetch: Fetch) -> None:
     hub.ranges, hub.cuts = False, [1000]
     assert fetch().read_bytes() == CONTENT

@@ -165,6 +165,17 @@ def test_a_file_that_changed_is_not_mixed(hub: HubServer, opened: Open, tmp_path
         opened().read_at(50, 10)
 
 
+def test_a_commit_can_not_change(hub: HubServer, tmp_path: Path) -> None:
+    pinned = PublishedFile("a.bin", (Source(f"hf://datasets/o/d@{'a' * 40}/a.bin"),))
+    connection = Connection()
+    file = open_ranges(pinned, "d/a.bin", tmp_path / "cache/a.bin", connection)
+    hub.etag = "of another mirror"
+    assert file
+    assert file.read_at(50, 10) == CONTENT[50:60]
+    file.close()
+    connection.close()
+
+
 def test_no_ranges(hub: HubServer, tmp_path: Path) -> None:
     hub.ranges = False
     connection = Connection()
