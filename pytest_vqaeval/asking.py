@@ -12,7 +12,7 @@ from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.media import Encoded, MediaCache, Reader
 from pytest_vqaeval.models import Model
 from pytest_vqaeval.models.chat import Prepared, map_pictures, request_key
-from pytest_vqaeval.question import Message, Question, values_in
+from pytest_vqaeval.question import Message, Question, plain_text, values_in
 from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.results import Identity
@@ -30,6 +30,7 @@ class Asked:
         media: what was sent, described for people, in order; the media themselves are not held any longer. None where
             nothing was sent (stored replies).
         key: hash of the exact request; None where nothing was sent.
+        sent: the text that was sent, if not that of the question's messages: a hook changed it.
         judged: what the judges made of it, or why that failed, where they were asked ahead too.
     """
 
@@ -37,6 +38,7 @@ class Asked:
     reply: Reply
     media: tuple[str, ...] | None = None
     key: str | None = None
+    sent: str | None = None
     judged: Future[Judged] | None = None
 
 
@@ -74,7 +76,8 @@ class Asker:
         line = ModelLine(self, model, label, identity_of(sample, label))
         key = line.key(messages)
         reply = line.find(key) or line.ask(messages, key)
-        return Asked(question, reply, tuple(str(medium) for medium in values_in(messages, Encoded)), key)
+        media = tuple(str(medium) for medium in values_in(messages, Encoded))
+        return Asked(question, reply, media, key, _shown(messages) if change else None)
 
     def pictures(self, question: Question, reader: Reader) -> list[Message]:
         """The parts of a question's messages that are pictures, loaded.
@@ -93,6 +96,13 @@ def _changed(messages: list[Message], model: Model, change: Change) -> list[Mess
     if body_of is None:
         return messages
     return Prepared(change(map_pictures(body_of(messages), lambda picture: picture)))
+
+
+def _shown(messages: Sequence[Message]) -> str | None:
+    try:
+        return "\n".join(f"{message['role']}: {plain_text(message)}" for message in messages)
+    except (LookupError, TypeError, AttributeError):
+        return None  # a form that only the hook's author and the server know
 
 
 def identity_of(sample: Sample, label: str) -> Identity:

@@ -125,3 +125,18 @@ def test_several_servers_get_the_changed_body(shapes: Path, pytester: pytest.Pyt
     with ModelServer("yes", keep_bodies=True) as one, ModelServer("yes", keep_bodies=True) as two:
         pytester.runpytest(*ALL, "--vqa-model=m", f"--vqa-url={one.url}", f"--vqa-url={two.url}")
     assert sorted(r.body["seed"] for r in [*one.requests, *two.requests]) == list(range(12))
+
+
+def test_a_wrong_answer_shows_what_was_sent_in_truth(shapes: Path, run: Run) -> None:
+    shapes.joinpath("conftest.py").write_text(IN_PLACE)
+    with ModelServer("yes") as server:
+        out = run(*ALL, f"--vqa-model=m@{server.url}", "-k", "q3")
+    out.stdout.fnmatch_lines(["sent         system: This is shapes.", "             user: [[]image]"])
+
+
+def test_messages_of_a_form_that_only_the_server_knows(shapes: Path, pytester: pytest.Pytester) -> None:
+    shapes.joinpath("conftest.py").write_text("def pytest_vqa_request(body): body['messages'] = [{'parts': 3}, 'x']")
+    with ModelServer("yes", keep_bodies=True) as server:
+        out = pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}", "-k", "q3")
+    assert server.count == 0 or server.requests[0].body["messages"] == [{"parts": 3}, "x"]
+    out.stdout.no_fnmatch_line("*Traceback*")

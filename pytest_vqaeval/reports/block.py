@@ -69,7 +69,8 @@ def _media(asked: Asked) -> Iterator[tuple[str, str]]:
 
 def _sent(asked: Asked) -> str:
     """The exact text, with a mark where each picture stood."""
-    return "\n".join(f"{message['role']}: {plain_text(message)}" for message in asked.question.messages)
+    said = (f"{message['role']}: {plain_text(message)}" for message in asked.question.messages)
+    return asked.sent or "\n".join(said)
 
 
 def _cost(reply: Reply) -> str:
