@@ -67,6 +67,16 @@ def judge_usage_of(results: Iterable[Result]) -> Usage:
     )
 
 
+def tokens_spent(result: Result) -> int:
+    """All tokens that a sample cost, verdicts included, as far as servers count them."""
+    counts = [{} if result.reused else result.usage]
+    counts += [opinion.get("usage", {}) for opinion in result.judge.get("judges", ())]
+    return sum(
+        count.get("total_tokens") or count.get("prompt_tokens", 0) + count.get("completion_tokens", 0)
+        for count in counts
+    )
+
+
 def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for each in counts:

@@ -68,6 +68,13 @@ def test_reused_replies_are_not_spent() -> None:
     assert progress.line(2.0) == "1/1, 100.0 % right, 0.5/s"
 
 
+def test_the_tokens_of_judges_are_spent_too() -> None:
+    progress = Progress(1, now=0.0)
+    opinion = {"model": "j", "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
+    progress.add(result(usage={"total_tokens": 7}, judge={"judges": [opinion]}), None, now=1.0)
+    assert progress.line(1.0).endswith(", 14 tokens")
+
+
 def test_graded_scores_are_no_accuracy() -> None:
     progress = Progress(1, now=0.0)
     progress.add(result("scored"), None, now=1.0)

@@ -120,6 +120,9 @@ def test_a_run_of_two_models_wants_to_know_which(shapes: Path, pytester: pytest.
     assert summary_of(shapes)["benchmarks"][0]["model"] == "replay:latest::org/b"  # type: ignore[index]
     stored = json.loads((shapes / ".vqaeval/latest/samples.jsonl").read_text().splitlines()[0])
     assert stored["reply"] == "no"
+    again = run(*ALL, "--vqa-model=replay:latest::org/b")  # `latest` is the replay now
+    assert again.ret == 1
+    assert counts_of(shapes) == {"correct": 6, "wrong": 6}
 
 
 def test_two_replies_that_no_result_tells_apart(shapes: Path, pytester: pytest.Pytester) -> None:

@@ -67,8 +67,10 @@ def choose_model(place: Path, models: Iterable[str], wanted: str) -> str:
         UsageError: there are several, or not the wanted one.
     """
     known = sorted(set(models))
-    if wanted in known or (len(known) == 1 and not wanted):
-        return wanted or known[0]
+    # a run that was itself a replay names its models `replay:PLACE::MODEL`
+    meant = [model for model in known if not wanted or wanted == model or model.endswith(f"::{wanted}")]
+    if len(meant) == 1 or wanted in meant:
+        return wanted if wanted in meant else meant[0]
     if not known and not wanted:
         return ""
     if wanted:

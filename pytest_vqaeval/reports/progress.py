@@ -7,6 +7,7 @@ from collections import deque
 
 from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.usage import tokens_spent
 
 _WINDOW_S = 30.0  # of the rate
 
@@ -33,7 +34,7 @@ class Progress:
             self._count(earlier, -1)
         self._count(result, 1)
         self._graded = self._graded or result.outcome is Outcome.SCORED
-        self._tokens += 0 if earlier is not None else _tokens(result)
+        self._tokens += 0 if earlier is not None else tokens_spent(result)
         self._arrivals.append(now)
 
     def _count(self, result: Result, sign: int) -> None:
@@ -69,12 +70,6 @@ class Progress:
         while self._arrivals and self._arrivals[0] < now - _WINDOW_S:
             self._arrivals.popleft()
         return len(self._arrivals) / max(1.0, min(_WINDOW_S, now - self._started))
-
-
-def _tokens(result: Result) -> int:
-    """What the sample's reply cost in this run."""
-    usage = {} if result.reused else result.usage
-    return usage.get("total_tokens") or usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
 
 
 def _clock(seconds: float) -> str:

@@ -265,7 +265,8 @@ def _usage(kind: str, usage: Usage) -> list[str]:
     """What replies cost, in one line if it fits."""
     facts = [f"{usage.replies:,} asked"]
     facts += [f"{usage.reused:,} replies reused"] if usage.reused else []
-    facts += [f"{usage.retries:,} {'retry' if usage.retries == 1 else 'retries'}"]
+    if usage.replies or usage.retries:
+        facts += [f"{usage.retries:,} {'retry' if usage.retries == 1 else 'retries'}"]
     names = [name for name in ("prompt_tokens", "completion_tokens") if name in usage.tokens]
     tokens = [f"{usage.tokens[name]:,} {name.removesuffix('_tokens')}" for name in names]
     facts += [f"{' + '.join(tokens)} tokens"] if tokens else []
