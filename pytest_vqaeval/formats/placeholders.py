@@ -15,7 +15,7 @@ from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.cells import is_absent, is_cell, read_list
 from pytest_vqaeval.formats.parts import KINDS, Part, media_part, text_part
 
-_PLACEHOLDER = re.compile(r"<(image|video|audio)[ _]([0-9]+)>")
+PLACEHOLDER = re.compile(r"<(image|video|audio)[ _]([0-9]+)>")
 _COLUMN = re.compile(r"(image|video|audio)_([1-9][0-9]*)")
 _LAST_COLUMN = 100
 
@@ -29,7 +29,7 @@ class PlaceholderWarning(UserWarning):
 
 def has_placeholder(text: str) -> bool:
     """There is a placeholder in the text."""
-    return _PLACEHOLDER.search(text) is not None
+    return PLACEHOLDER.search(text) is not None
 
 
 def referenced_media(row: Mapping[str, Any], texts: Iterable[str]) -> dict[Key, Part]:
@@ -38,7 +38,7 @@ def referenced_media(row: Mapping[str, Any], texts: Iterable[str]) -> dict[Key, 
     Raises:
         DataError: a column that is referred to can't be used.
     """
-    wanted = {_key(match) for text in texts for match in _PLACEHOLDER.finditer(text)}
+    wanted = {_key(match) for text in texts for match in PLACEHOLDER.finditer(text)}
     found: dict[Key, Part] = {}
     for kind in KINDS:
         numbers = {number for of_kind, number in wanted if of_kind == kind}
@@ -71,7 +71,7 @@ def fill(text: str, media: Mapping[Key, Part]) -> list[Part]:
     """
     parts: list[Part] = []
     end = 0
-    for match in _PLACEHOLDER.finditer(text):
+    for match in PLACEHOLDER.finditer(text):
         parts += _piece(text[end : match.start()])
         end = match.end()
         if part := media.get(_key(match)):

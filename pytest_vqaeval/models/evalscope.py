@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_vqaeval.errors import Failure, ModelError, UsageError
+from pytest_vqaeval.formats.placeholders import PLACEHOLDER
 from pytest_vqaeval.models.stored import choose_model
 from pytest_vqaeval.reply import Reply
 
@@ -62,7 +63,7 @@ class Predictions:
         row = self._files[stem].get(sample.position * self._repeats + sample.repeat - 1)
         if row is None:
             raise ModelError(f"no reply for this sample in {stem}.jsonl", Failure.SAMPLE)
-        if _letters(sample.question().text) not in row.asked:
+        if letters(sample.question().text) not in row.asked:
             raise ModelError(
                 f"the reply in this sample's place in {stem}.jsonl answers another question: "
                 "EvalScope read another data file, or another order of it",
@@ -135,7 +136,7 @@ def _read(file: Path) -> dict[int, _Row]:
         index = value.get("index")
         if type(index) is not int:
             raise UsageError(f"{file.name}:{line}: has no index (a whole number)")
-        row = _Row(_letters(_asked(value.get("messages"))), _reply(value), line)
+        row = _Row(letters(said_by_user(value.get("messages"))), _reply(value), line)
         known = rows.setdefault(index, row)
         if known.reply != row.reply:
             raise UsageError(
@@ -184,7 +185,7 @@ def _reply(row: Mapping[str, Any]) -> Reply | str:
     )
 
 
-def _asked(messages: Any) -> str:
+def said_by_user(messages: Any) -> str:
     """All that the user said."""
     rows = messages if isinstance(messages, list) else []
     return "\n".join(_text(row.get("content")) for row in rows if isinstance(row, dict) and row.get("role") == "user")
@@ -198,5 +199,7 @@ def _text(content: Any) -> str:
     return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and part.get("type") == "text")
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
+    """Letters and digits alone; a placeholder is none, as EvalScope stores the medium in its place."""
+    text = PLACEHOLDER.sub("", text)
     return _NOT_TEXT.sub("", text).lower()

@@ -12,6 +12,7 @@ from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.choice import build_choice
 from pytest_vqaeval.formats.messages import build_messages
 from pytest_vqaeval.media import MediaCache
+from pytest_vqaeval.models.evalscope import letters, said_by_user
 from pytest_vqaeval.question import Message, Question
 from tests.realdata import ROOT, real_data
 
@@ -73,3 +74,11 @@ def test_what_is_sent_is_what_evalscope_sends(name: str) -> None:
         wanted = (target,) if isinstance(target, str) else tuple(target)
         assert (question.references == wanted) is (name not in OTHER_REFERENCE)
         assert list(question.options) == case.get("choices", [])
+
+
+@pytest.mark.filterwarnings("ignore::pytest_vqaeval.formats.placeholders.PlaceholderWarning")
+@pytest.mark.parametrize("name", [name for name in CASES if "stage" not in CASES[name][1] and name not in REFUSED])
+def test_a_question_is_recognised_in_what_evalscope_stored(name: str) -> None:
+    kind, case = CASES[name]
+    question = BUILD[kind](case["record"])
+    assert letters(question.text) in letters(said_by_user(case["messages"]))
