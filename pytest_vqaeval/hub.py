@@ -78,8 +78,9 @@ class Hub:
         found = tuple(place for place in places if place.is_dir())
         if not found and not spec.data.files:
             looked = ", ".join(str(place) for place in places)
+            place = f" ({spec.links['data']} publishes it)" if "data" in spec.links else ""
             raise DataError(
-                f"no data for {spec.name}: looked for {looked}; --vqa-data names the folder that holds {folder}/"
+                f"no data for {spec.name}: looked for {looked}; --vqa-data names the folder that holds {folder}/{place}"
             )
         return Data(self, spec, found or (self.cache / folder,))
 

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_vqaeval import data as datas
 from pytest_vqaeval.archive import Archive
+from pytest_vqaeval.data import sha256_of
 from pytest_vqaeval.hub import Hub
 from pytest_vqaeval.spec import read_spec
 from pytest_vqaeval.testing import ModelServer
@@ -80,3 +81,10 @@ def test_pictures_read_in_place_are_those_of_the_zip(hub: HubServer, monkeypatch
         assert remote.read(f"imgs.zip!{name}") == local.read(f"imgs.zip!{name}")
     assert len(hub.seen) < 8
     data.close()
+
+
+def test_what_the_spec_says_of_slake_was_verified_on_the_real_file() -> None:
+    files = read_spec(ROOT / "benchmarks/slake.vqa.yaml").data.files
+    real = real_data("slake", "test.json")
+    assert (files["test.json"].size, files["test.json"].sha256) == (real.stat().st_size, sha256_of(real))
+    assert all(source.pinned for file in files.values() for source in file.sources if source.text.startswith("hf:"))

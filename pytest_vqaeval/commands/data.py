@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_vqaeval.data import sha256_of
-from pytest_vqaeval.errors import DataError, UsageError, VqaError
+from pytest_vqaeval.errors import DataError, UsageError
 from pytest_vqaeval.gates import Exit
 from pytest_vqaeval.hub import Hub
 from pytest_vqaeval.remote.progress import Progress, megabytes
@@ -72,8 +72,9 @@ def _rows(hub: Hub, spec: Spec) -> Iterator[tuple[str, str, str]]:
     records = " ".join(name for _, name in spec.records.files)
     try:
         data = hub.open(spec)
-    except VqaError as error:
-        yield records, "", str(error)
+    except DataError:
+        place = spec.links.get("data")
+        yield records, "", f"not here; published at {place}" if place else "not here; yours to provide"
         return
     if not spec.data.files:
         yield records, "", str(data.folder)
