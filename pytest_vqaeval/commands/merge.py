@@ -84,12 +84,15 @@ def _exit_code(summary: Summary, gates: Sequence[GateResult]) -> int:
     )
 
 
+_OF_ONE_RUN = ("schema", "benchmarks", "gates", "exit_code", "seconds", "throttled_s")
+
+
 def _header(runs: Sequence[StoredRun]) -> dict[str, Any]:
-    first = runs[0].header
+    first = {key: value for key, value in runs[0].header.items() if key not in _OF_ONE_RUN}
     return {
+        **first,
         "started": min(str(run.header.get("started")) for run in runs),
         "ended": max(str(run.header.get("ended")) for run in runs),
-        "versions": first.get("versions", {}),
         "models": models_of(runs),
         "settings": {**first.get("settings", {}), "shard": None},
         "merged": [run.path.name for run in runs],
