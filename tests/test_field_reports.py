@@ -16,7 +16,7 @@ from pytest_vqaeval.dataset import read_samples
 from pytest_vqaeval.errors import DataError, UsageError
 from pytest_vqaeval.formats.choice import build_choice
 from pytest_vqaeval.formats.messages import build_messages
-from pytest_vqaeval.hub import find_data
+from pytest_vqaeval.hub import Hub
 from pytest_vqaeval.media import Encoded, MediaCache
 from pytest_vqaeval.question import Question, values_in
 from pytest_vqaeval.records import read_records
@@ -153,7 +153,7 @@ def test_data_that_is_not_there_lists_what_was_looked_for(tmp_path: Path) -> Non
         "{name: own, data: {folder: own}, records: q.jsonl, sample: {format: vmcq}, score: {scorer: choice}}"
     )
     with pytest.raises(DataError, match=f"no data for own: looked for .*{tmp_path}/own; --vqa-data names the folder"):
-        find_data(read_spec(spec), None)
+        Hub().open(read_spec(spec))
 
 
 def test_the_name_is_the_users(tmp_path: Path) -> None:
