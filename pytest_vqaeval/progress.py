@@ -22,7 +22,7 @@ def progress_of(
 
     Args:
         config: pytest's.
-        total: how many samples are selected; asked once, when items run.
+        total: how many samples are selected, as far as that is known when items begin to run.
         in_flight: how many requests wait for a reply now, where that is known.
     """
     reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -66,8 +66,8 @@ class ProgressDisplay:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None, object, object]:
         """An item begins; with the first the clock starts."""
-        if self._progress is None:
-            self._progress = Progress(self._total(), time.monotonic())
+        if self._progress is None and (total := self._total()):
+            self._progress = Progress(total, time.monotonic())
             threading.Thread(target=self._tick, name="vqa-progress", daemon=True).start()
         return (yield from self._step_aside())
 

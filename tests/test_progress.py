@@ -98,6 +98,24 @@ def test_what_is_not_shown_is_not_cleared() -> None:
     assert written(lambda descriptor: Screen(descriptor).clear()) == ""
 
 
+def test_a_terminal_that_is_gone_ends_no_run() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    for place in (Screen(writing), Log(writing, starts_lines=True)):
+        place.show("x")
+        place.clear()
+    os.close(writing)
+
+
+def test_ordinary_tests_alone_have_no_progress(shapes: Path) -> None:
+    shapes.joinpath("test_slow.py").write_text("import time\ndef test_slow(): time.sleep(0.5)")
+    shapes.joinpath("conftest.py").write_text(SOON)
+    command = [sys.executable, "-m", "pytest", "test_slow.py", "--vqa-model=m"]
+    done = subprocess.run(command, cwd=shapes, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout
+    assert "vqaeval: 0" not in done.stdout.replace("vqaeval: 0.1", "")
+
+
 def test_a_line_of_a_log_stands_alone() -> None:
     assert written(lambda descriptor: Log(descriptor, starts_lines=False).show("x")) == "\nvqaeval: x\n"
     assert written(lambda descriptor: Log(descriptor, starts_lines=True).show("x")) == "vqaeval: x\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import deque
 
@@ -86,6 +87,11 @@ def _short(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
 
 
+def _write(descriptor: int, text: str) -> None:
+    with contextlib.suppress(OSError):  # the terminal is gone, or full: no reason to end a run
+        os.write(descriptor, text.encode())
+
+
 class Screen:
     """A terminal, on which the line stands below the cursor; pytest's own line, and where it goes on, stay as they are.
 
@@ -103,7 +109,7 @@ class Screen:
         """Write the line, cut to the terminal's width, or write it anew."""
         line = line[: self._columns() - 1]
         room = "\x1bD\x1b[A"  # one line down, which scrolls at the bottom, and up again
-        os.write(self._descriptor, f"{room}\x1b7\x1b[B\r{line}\x1b[K\x1b8".encode())
+        _write(self._descriptor, f"{room}\x1b7\x1b[B\r{line}\x1b[K\x1b8")
         self._shown = True
 
     def _columns(self) -> int:
@@ -115,7 +121,7 @@ class Screen:
     def clear(self) -> None:
         """Remove the line."""
         if self._shown:
-            os.write(self._descriptor, b"\x1b[J")  # from the cursor to the end of the screen
+            _write(self._descriptor, "\x1b[J")  # from the cursor to the end of the screen
             self._shown = False
 
     def restore(self, line: str) -> None:
@@ -143,7 +149,7 @@ class Log:
 
     def show(self, line: str) -> None:
         """Write the line."""
-        os.write(self._descriptor, f"{self._break}vqaeval: {line}\n".encode())
+        _write(self._descriptor, f"{self._break}vqaeval: {line}\n")
 
     def clear(self) -> None:
         """A line stays."""
