@@ -31,12 +31,15 @@ from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.spec import Spec
 from pytest_vqaeval.store import RunFolder, Selection, is_run
+from pytest_vqaeval.usage import ANSWER, JUDGE
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_vqaeval.lookahead import LookAhead
     from pytest_vqaeval.models.pace import Pace
+
+_OF_A_JUDGE = "judge "
 
 
 @dataclass
@@ -300,14 +303,16 @@ class Evaluation:
         longest = {label: max(pace.throttled_s for pace in paces) for label, paces in self._paces().items()}
         return {label: seconds for label, seconds in longest.items() if seconds > 0}
 
-    def in_flight(self) -> int | None:
-        """How many requests this process waits for now; None where no model tells."""
-        paces = [pace for of_model in self._paces().values() for pace in of_model]
-        return sum(pace.in_flight for pace in paces) if paces else None
+    def in_flight(self) -> dict[str, int]:
+        """How many requests this process waits for now, by what they ask for; nothing where no model tells."""
+        known: Counter[str] = Counter()
+        for label, paces in self._paces().items():
+            known[JUDGE if label.startswith(_OF_A_JUDGE) else ANSWER] += sum(pace.in_flight for pace in paces)
+        return dict(known)
 
     def _paces(self) -> dict[str, Sequence[Pace]]:
         """The paces of the models and judges that ask servers, one per server."""
-        asked = {**self._models, **{f"judge {label}": judge for label, judge in self.judges.items()}}
+        asked = {**self._models, **{_OF_A_JUDGE + label: judge for label, judge in self.judges.items()}}
         return {label: paces for label, model in asked.items() if (paces := getattr(model, "paces", ()))}
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 
 import pytest
 
@@ -16,14 +16,14 @@ from pytest_vqaeval.results import Result
 
 
 def progress_of(
-    config: pytest.Config, total: Callable[[], int], in_flight: Callable[[], int | None]
+    config: pytest.Config, total: Callable[[], int], in_flight: Callable[[], Mapping[str, int]]
 ) -> ProgressDisplay | None:
     """The display for this session's output; None where there is nobody to see it (`-qq`, no terminal reporter).
 
     Args:
         config: pytest's.
         total: how many samples are selected, as far as that is known when items begin to run.
-        in_flight: how many requests wait for a reply now, where that is known.
+        in_flight: how many requests wait for a reply now, by kind, where that is known.
     """
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or config.option.verbose < -1:
@@ -51,7 +51,9 @@ def _alone_on_a_terminal(config: pytest.Config, reporter: object, descriptor: in
 class ProgressDisplay:
     """A pytest plugin object: it steps aside whenever pytest writes, and shows the line again."""
 
-    def __init__(self, place: Screen | Log, total: Callable[[], int], in_flight: Callable[[], int | None]) -> None:
+    def __init__(
+        self, place: Screen | Log, total: Callable[[], int], in_flight: Callable[[], Mapping[str, int]]
+    ) -> None:
         self._place, self._total, self._in_flight = place, total, in_flight
         self._progress: Progress | None = None
         self._line = ""

@@ -105,8 +105,8 @@ class Run:
         """Show progress where there is a terminal reporter, which exists only now."""
         in_workers = getattr(self._config.option, "dist", "no") != "no"
 
-        def in_flight() -> int | None:
-            return None if in_workers else self._evaluation.in_flight()
+        def in_flight() -> Mapping[str, int]:
+            return {} if in_workers else self._evaluation.in_flight()
 
         self._progress = progress_of(self._config, self._selected, in_flight)
         if self._progress:

@@ -38,7 +38,7 @@ def test_the_line() -> None:
     for number in range(30):
         outcome = "error" if number == 3 else "wrong" if number % 2 else "correct"
         progress.add(result(outcome, number, usage=usage), None, now=100.0 + number)
-    line = progress.line(130.0, in_flight=8)
+    line = progress.line(130.0, in_flight={"answer": 8})
     assert line == "30/2,094, 51.7 % right, 1 error, 1.0/s, 8 in flight, 34:24 left, 37.0k tokens"
     assert len(line) < 80
 
@@ -66,6 +66,10 @@ def test_reused_replies_are_not_spent() -> None:
     progress = Progress(1, now=0.0)
     progress.add(result(usage={"total_tokens": 7}, reused=True), None, now=1.0)
     assert progress.line(2.0) == "1/1, 100.0 % right, 0.5/s"
+
+
+def test_a_run_that_waits_for_its_judge_says_so() -> None:
+    assert Progress(9, now=0.0).line(9.0, {"answer": 0, "judge": 8}) == "0/9, 0.0/s, 0 in flight, 8 at the judge"
 
 
 def test_the_tokens_of_judges_are_spent_too() -> None:

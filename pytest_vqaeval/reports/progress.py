@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import deque
+from collections.abc import Mapping
 
 from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
-from pytest_vqaeval.usage import tokens_spent
+from pytest_vqaeval.usage import ANSWER, JUDGE, tokens_spent
 
 _WINDOW_S = 30.0  # of the rate
 
@@ -45,12 +46,12 @@ class Progress:
             self._answered += sign
             self._points += sign * result.score
 
-    def line(self, now: float, in_flight: int | None = None) -> str:
+    def line(self, now: float, in_flight: Mapping[str, int] | None = None) -> str:
         """The facts, the most important first.
 
         Args:
             now: the time.
-            in_flight: how many requests wait for a reply, where that is known.
+            in_flight: how many requests wait for a reply, by kind, where that is known.
         """
         rate = self._rate(now)
         facts = [f"{self._done:,}/{self._total:,}"]
@@ -59,8 +60,10 @@ class Progress:
         if self._errors:
             facts.append(f"{self._errors:,} error{'s' * (self._errors > 1)}")
         facts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
-        if in_flight is not None:
-            facts.append(f"{in_flight} in flight")
+        if in_flight:
+            facts.append(f"{in_flight.get(ANSWER, 0)} in flight")
+        if in_flight and JUDGE in in_flight:
+            facts.append(f"{in_flight[JUDGE]} at the judge")
         if rate and self._total > self._done:
             facts.append(f"{_clock((self._total - self._done) / rate)} left")
         if self._tokens:
