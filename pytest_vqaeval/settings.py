@@ -82,10 +82,15 @@ class Settings:
             UsageError: a value that can't be used; the message names where it came from.
         """
         settings = cls(**{option.name: option.value(config) for option in OPTIONS})
-        for name in ("judge_url", "judge_api_key_env", "judge_generation"):  # in an ini file they may stand unused
-            if config.getoption(f"vqa_{name}", default=None) and not settings.judge:
-                flag = f"--vqa-{name.replace('_', '-')}"
-                raise UsageError(f"{flag} says how a judge is asked, but none is named: --vqa-judge")
+        typed = {  # what stands in an ini file may stand unused
+            option.name: option.flag for option in OPTIONS if config.getoption(option.ini, default=None)
+        }
+        for name in ("judge_url", "judge_api_key_env", "judge_generation"):
+            if name in typed and not settings.judge:
+                raise UsageError(f"{typed[name]} says how a judge is asked, but none is named: --vqa-judge")
+        for name in (*GATES, "baseline", "save_baseline"):  # nothing would be judged, and the exit code would be 0
+            if name in typed and not settings.model and not config.option.collectonly:
+                raise UsageError(f"{typed[name]} is about a model's answers, but none is named: --vqa-model")
         return settings
 
 

@@ -198,6 +198,17 @@ def test_a_field_need_not_be_a_group_of_the_spec(always_yes: Path, run: Run) -> 
     result.stdout.fnmatch_lines(["gate inconclusive: shapes/colour:red m: *: there is no part 'colour:red'*"])
 
 
+@pytest.mark.parametrize("option", ["--vqa-fail-under=0.5", "--vqa-must-pass=b=1", "--vqa-baseline=latest"])
+def test_a_gate_without_a_model_is_a_mistake(always_yes: Path, run: Run, option: str) -> None:
+    always_yes.joinpath("test_other.py").write_text("def test_passes(): pass\n")
+    result = run("test_other.py", option)
+    assert result.ret == 4
+    name = option.partition("=")[0]
+    assert f"{name} is about a model's answers, but none is named: --vqa-model" in result.stderr.str()
+    always_yes.joinpath("tox.ini").write_text("[pytest]\nvqa_fail_under = 0.5\n")
+    assert run("test_other.py").ret == 0
+
+
 def test_all_kinds_as_options_and_in_the_ini_file(always_yes: Path, pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nvqa_max_unparsed = 1%\nvqa_must_pass =\n    shapes=q0\n    shapes=q2\n")
     options = ["--vqa-max-truncated=0", "--vqa-max-errors=shapes=0", "--vqa-max-guessed=50%", "--vqa-fail-under=0.5"]
