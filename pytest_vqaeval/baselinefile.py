@@ -26,7 +26,15 @@ _LETTERS = {
     "e": Outcome.EMPTY,
 }
 _LETTER_OF = {outcome: letter for letter, outcome in _LETTERS.items()}
-_FACTS = ("benchmark", "title", "model", "graded", "repeats", "generation", "fingerprint")
+_FACTS: Mapping[str, type] = {
+    "benchmark": str,
+    "title": str,
+    "model": str,
+    "graded": bool,
+    "repeats": int,
+    "generation": dict,
+    "fingerprint": dict,
+}
 
 
 def write_baseline(file: Path, all_scores: Iterable[Scores]) -> None:
@@ -109,6 +117,9 @@ def _read(file: Path, content: Mapping[str, Any]) -> list[Scores]:
 
 
 def _scores(file: Path, row: Mapping[str, Any]) -> Scores:
+    for name, kind in {**_FACTS, "samples": int, "nodes": str, "clusters": dict}.items():
+        if not isinstance(row.get(name), kind):
+            raise ValueError(f"{name} is {row.get(name)!r:.60}")
     samples: dict[Key, SampleScore] = {}
     for cluster, subsets in row["clusters"].items():
         for subset, values in subsets.items():

@@ -101,7 +101,10 @@ def test_names_from_data_stay_what_they_are(tmp_path: Path) -> None:
         ('"samples": 4', '"samples": 0', "it has 4 samples of b, and says 0"),
         ('"schema": 1', '"schema": 2', "its schema is 2, not 1"),
         ('"schema": 1,', "", "it has no schema"),
-        ('"model": "m",', "", "KeyError('model')"),
+        ('"model": "m",', "", "model is None"),
+        ('"model": "m"', '"model": 5', "model is 5"),
+        ('"fingerprint": {"records":"1"}', '"fingerprint": []', "fingerprint is []"),
+        ('"s":{"0":"c","1":"w"}', '"s":["c","w"]', "AttributeError"),
         ("}\n]\n}", "}\n]\n", "Expecting"),
     ],
 )

@@ -103,7 +103,7 @@ def _pair_lines(compared: Compared, pair: Pair, alpha: float) -> Iterator[str]:
     name = f"{letters[pair.old]} -> {letters[pair.new]}"
     comparison = pair.comparison
     if comparison is None:
-        yield f"{name}: {pair.why}"
+        yield f"{name}: {one_line(pair.why)}"
         return
     interval = comparison.interval
     between = f" (95 % {100 * interval.low:+.2f} to {100 * interval.high:+.2f})" if interval else ""
