@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import types
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -45,7 +46,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options once, and refuse at once what can't be used."""
-    config.pluginmanager.register(_FixturesOfConfig(config), "vqaeval-fixtures")
+    config.pluginmanager.register(_fixtures_of(config), "vqaeval-fixtures")
     from pytest_vqaeval.arguments import named_data_files
     from pytest_vqaeval.shipped import add_benchmarks, refuse_spec_without_model
 
@@ -226,27 +227,28 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[STDERR].close()
 
 
-class _FixturesOfConfig:
-    """The fixtures that need the config.
+def _fixtures_of(config: pytest.Config) -> types.ModuleType:
+    """The fixtures that need the config, as functions of a module: pytest 9.2 warns of those that are methods.
 
     No fixture of the plugin asks for `request`, or for `pytestconfig`, which does: pytest makes it anew for each item
     and each of them, and that was a tenth of all that a sample costs.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
     @pytest.fixture(scope="session")
-    def vqa_evaluation(self) -> Evaluation:
+    def vqa_evaluation() -> Evaluation:
         """What this process has opened for the run."""
-        return _evaluation(self._config)
+        return _evaluation(config)
 
     @pytest.fixture(scope="session")
-    def vqa_model(self, vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
+    def vqa_model(vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
         """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
-        own = self._config.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
+        own = config.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
         with _errors_in_one_line():
             return own if own is not None else vqa_evaluation.model(vqa_model_name)
+
+    module = types.ModuleType("vqaeval_fixtures")
+    vars(module).update(vqa_evaluation=vqa_evaluation, vqa_model=vqa_model)
+    return module
 
 
 @pytest.fixture
