@@ -43,7 +43,7 @@ class Interrupted(SourceError):
 
 
 class Unreachable(Interrupted):
-    """There is no connection at all."""
+    """There is no connection at all, or no answer."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Connection:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise Unreachable(f"{_name(host)} can't be reached ({_said(error)})") from None
         except httpx.TimeoutException:
-            raise Interrupted(f"{_name(host)} did not answer within {READ_TIMEOUT_S:g} s") from None
+            raise Unreachable(f"{_name(host)} did not answer within {READ_TIMEOUT_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, ValueError, ImportError) as error:
             raise Interrupted(f"{_name(host)} broke the connection ({_said(error)})") from None
 

@@ -21,7 +21,7 @@ from pytest_vqaeval.remote.connection import (
     Unreachable,
     wait_before,
 )
-from pytest_vqaeval.remote.lockfile import LockFile, exclusive
+from pytest_vqaeval.remote.lockfile import LockFile, once
 from pytest_vqaeval.remote.note import read_note, write_note
 from pytest_vqaeval.remote.progress import Bar, Progress, megabytes
 from pytest_vqaeval.remote.source import PublishedFile, Source
@@ -46,11 +46,11 @@ class Downloader:
         Raises:
             DataError: no source gives it, or it can't be written; each source's reason is in the message.
         """
-        with exclusive(target, lambda: self.progress.wait(name)):
+        with once(target, lambda: self.progress.wait(name)):
             if target.is_file():
                 return target
-            known = {"size": file.size, "sha256": file.sha256}
-            known = {**self.lock.facts(name), **{fact: value for fact, value in known.items() if value is not None}}
+            known = dict(self.lock.facts(name))
+            known |= {fact: value for fact, value in (("size", file.size), ("sha256", file.sha256)) if value}
             problems = []
             for source in file.sources:
                 try:
@@ -58,7 +58,7 @@ class Downloader:
                     return target
                 except SourceError as error:
                     problems.append(f"{source.title}: {error}")
-        raise DataError(f"{name} can't be fetched: {'; '.join(problems)}")
+            raise DataError(f"{name} can't be fetched: {'; '.join(problems)}")
 
 
 class _Download:
@@ -77,12 +77,14 @@ class _Download:
         try:
             with self._open_part() as part:
                 self._fill(part)
+                os.fsync(part.fileno())  # or the name might outlive the bytes when the power fails
+            self._check()
+            self._shared.lock.hold(self._name, self._source.title, size=self._done, sha256=self._digest.hexdigest())
+            self._part.replace(self._target)
+            self._note.unlink(missing_ok=True)
         except OSError as error:
-            self._not_written(error)
-        self._check()
-        self._shared.lock.hold(self._name, self._source.title, size=self._done, sha256=self._digest.hexdigest())
-        self._part.replace(self._target)
-        self._note.unlink(missing_ok=True)
+            folder = self._target.parent
+            raise DataError(f"{self._name} can't be written to {folder}: {error.strerror}") from None
 
     def _open_part(self) -> IO[bytes]:
         """What an earlier try left, if it can be gone on with."""
@@ -160,9 +162,6 @@ class _Download:
         needed, free = (size or 0) - self._done, shutil.disk_usage(self._target.parent).free
         if needed > free:
             raise OSError(errno.ENOSPC, f"{megabytes(needed)} are needed, {megabytes(free)} are free")
-
-    def _not_written(self, error: OSError) -> None:
-        raise DataError(f"{self._name} can't be written to {self._target.parent}: {error.strerror}") from None
 
     def _check(self) -> None:
         """Throw the bytes away if they are not those that the spec, the lock file or the hub names."""

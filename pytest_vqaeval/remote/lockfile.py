@@ -6,12 +6,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
-from pytest_vqaeval.remote.note import write_note
+from pytest_vqaeval.remote.note import read_note, write_note
 
 
 class LockFile:
@@ -56,6 +56,28 @@ class LockFile:
         except (OSError, ValueError) as error:
             raise DataError(f"{self.path} can't be read ({error}): mend or remove it") from None
         return known if isinstance(known, dict) else {}
+
+
+@contextmanager
+def once(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Only one thread of all processes does it for a path. Who waited while it failed, fails alike and tries no more.
+
+    Raises:
+        DataError: what is done in here raised it, just now; or the folder can't be written.
+    """
+    since, note = time.time(), path.with_name(f".{path.name}.failed")
+    with exclusive(path, waiting):
+        failure = read_note(note)
+        if failure.get("at", 0) >= since:
+            raise DataError(str(failure.get("error")))
+        try:
+            yield
+        except DataError as error:
+            with suppress(DataError):
+                write_note(note, {"at": time.time(), "error": str(error)})
+            raise
+        if failure:
+            note.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from pytest_vqaeval.remote.connection import (
     Unreachable,
     wait_before,
 )
-from pytest_vqaeval.remote.lockfile import exclusive
+from pytest_vqaeval.remote.lockfile import once
 from pytest_vqaeval.remote.note import read_note, write_note
 from pytest_vqaeval.remote.pieces import Index, Stream
 from pytest_vqaeval.remote.source import PublishedFile, Source
@@ -104,7 +104,7 @@ class RangeFile:
 
     def alone(self) -> AbstractContextManager[None]:
         """One process at a time: what all of them read first crosses the network once."""
-        return exclusive(self.path) if self._connection else nullcontext()
+        return once(self.path) if self._connection else nullcontext()
 
     def read_at(self, position: int, count: int) -> bytes:
         """Bytes of the file.
@@ -219,7 +219,7 @@ def open_ranges(file: PublishedFile, name: str, path: Path, connection: Connecti
         return RangeFile(path, name, begun, connection, is_new=False)
     if connection is None:
         raise DataError(f"{name} is not here, and nothing is fetched (offline)")
-    with exclusive(path):
+    with once(path):
         if begun := _begun(file, path):
             return RangeFile(path, name, begun, connection, is_new=False)
         origin = _probe(file, name, connection)

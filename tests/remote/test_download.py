@@ -197,6 +197,17 @@ def refuse() -> None:
     raise connections.httpx.ConnectTimeout("timed out")
 
 
+def test_a_server_that_says_nothing_is_not_waited_for_again(
+    hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections._TIMEOUT, "read", 0.2)
+    hub.delay_s = 1
+    with pytest.raises(DataError, match=r"Hugging Face: .* did not answer within 30 s; ModelScope: .* did not answer"):
+        fetch(HF, MS)
+    hub.delay_s = 0.1  # a slow start
+    assert fetch(HF, MS).read_bytes() == CONTENT
+
+
 def test_wrong_bytes_are_thrown_away(hub: HubServer, fetch: Fetch, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"sha256 is {SHA256}, not {'0' * 64} as the spec says"):
         fetch(sha256="0" * 64)
@@ -252,6 +263,28 @@ def test_many_at_once_fetch_once(hub: HubServer, fetch: Fetch) -> None:
     for thread in threads:
         thread.join()
     assert [seen.status for seen in hub.seen] == [200]
+
+
+def test_who_waited_for_a_failure_fails_alike(hub: HubServer, fetch: Fetch) -> None:
+    """Eight workers without a network wait for the hubs once, not one after the other."""
+    hub.status, hub.delay_s = {"a b.bin": 404}, 0.5
+    said: list[str] = []
+
+    def work() -> None:
+        with pytest.raises(DataError) as raised:
+            fetch()
+        said.append(str(raised.value))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(said)) == 1
+    assert len(said) == 8
+    assert len(hub.seen) == 1
+    hub.status = {}
+    assert fetch().read_bytes() == CONTENT
 
 
 def test_a_token_stays_with_its_host(hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -> None:
