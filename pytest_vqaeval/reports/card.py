@@ -161,8 +161,8 @@ def _data(card: Card, *, local: bool) -> Iterator[Fact]:
         yield "from", f"the Python package {source.package}"
     elif source.folder:
         yield "folder", f"{source.folder}/ in the folder of --vqa-data"
-    for name, published in source.files.items():
-        yield "published", f"{name}: {published.sources[0].text}"
+    for name, remote in source.files.items():
+        yield "published", f"{name}: {remote.sources[0].text}"
     for name, values in card.spec.where.items():
         yield "rows", f"those whose {name} is {' or '.join(values)}"
     if card.missing:
