@@ -35,6 +35,7 @@ class Layout:
         subsets: the same by subset.
         aggregates: metric -> value and what it is a share of.
         clusters: how many groups of samples with the same picture.
+        pictures: how many are sent in all, where that is not one for each sample.
     """
 
     files: Mapping[str, Any]
@@ -44,6 +45,7 @@ class Layout:
     subsets: Mapping[str, float] = field(default_factory=dict)
     aggregates: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     clusters: int | None = None
+    pictures: int | None = None
 
     def write(self, folder: Path) -> None:
         """Write the files."""
@@ -213,6 +215,7 @@ LAYOUTS = {
         'Which of \n[image]\n and \n[image]\n?\n(A) \n[image]\n\n(B) The "Dome"\n(C) None\n' + LETTER,
         overall=3 / 5,  # the unparsed choice is wrong, never a random label
         subsets={"Art_Theory": 1 / 2, "Math": 2 / 3},
+        pictures=3 + 1 + 1 + 1 + 1,
     ),
     "mmbench": Layout(
         {
@@ -450,6 +453,7 @@ LAYOUTS = {
         "[image]\nWhich is it in val_Counting_1?\nSelect from the following choices.\n(A) left\n(B) right" + LETTER,
         overall=2 / 3,
         subsets={"Jigsaw": 1 / 2, "Counting": 1.0},
+        pictures=3 + 3 + 1,
     ),
     "mme": Layout(
         {

@@ -48,6 +48,8 @@ def test_figures_worked_out_by_hand(pytester: pytest.Pytester, name: str) -> Non
         assert found[metric] == (pytest.approx(value), of)
     if layout.clusters is not None:
         assert (overall["clusters"] or overall["answered"]) == layout.clusters
+    sent = "\n".join(shown(request.messages) for request in server.requests)
+    assert sent.count("[image]") == (layout.pictures or overall["samples"])
     assert layout.prompt in [shown(request.messages) for request in server.requests]
     assert max(map(len, result.outlines)) <= 200
 
