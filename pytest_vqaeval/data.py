@@ -57,7 +57,8 @@ class Data:
         """
         if not is_pattern(pattern):
             return [pattern]
-        published = sorted(name for name in self._published if fnmatchcase(name, pattern))
+        patterns = (pattern, pattern.replace("**/", ""))  # `**/` stands for no folder too
+        published = sorted(name for name in self._published if any(fnmatchcase(name, one) for one in patterns))
         for folder in self.folders:
             files = [] if published and folder.is_relative_to(self._hub.cache) else sorted(folder.glob(pattern))
             if files:

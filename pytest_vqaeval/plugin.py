@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     try:
         settings = config.stash[SETTINGS] = Settings.read(config)
-        config.stash[STDERR] = open(os.dup(2), "w", encoding="utf-8", errors="replace")  # noqa: SIM115 - as it is now: later it is captured
+        config.stash[STDERR] = _stderr()
         add_benchmarks(config, settings)
         refuse_spec_without_model(config, settings)
         if files := named_data_files(config, settings):
@@ -65,6 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
                 _start_run(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _stderr() -> TextIO:
+    """Standard error as it is now, for downloads: later it is captured."""
+    return open(os.dup(2), "w", encoding="utf-8", errors="replace")
 
 
 def _start_run(config: pytest.Config) -> None:
@@ -223,8 +228,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Close what was opened."""
     if EVALUATION in config.stash:
         config.stash[EVALUATION].close()
-    if STDERR in config.stash:
-        config.stash[STDERR].close()
+    if stream := config.stash.get(STDERR, None):
+        stream.close()
 
 
 def _fixtures_of(config: pytest.Config) -> types.ModuleType:

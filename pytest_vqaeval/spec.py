@@ -190,7 +190,7 @@ def _published(block: Block) -> dict[str, PublishedFile]:
     """The `data.files` block: a mapping per file, with its sources and what was verified of it."""
     files = {}
     for name in block.names():
-        if _leads_out(name):
+        if _leads_out(name) or not Path(name).name:
             raise block.error(name, "leads out of the data folder")
         inner = block.block(name)
         size, sha256 = inner.text("size", ""), inner.text("sha256", "").lower()

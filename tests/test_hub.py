@@ -149,6 +149,11 @@ def test_files_by_pattern(hub: HubServer, always_yes: Path, monkeypatch: pytest.
     assert data.names("*.jsonl") == ["mine.jsonl"]
 
 
+def test_a_pattern_of_any_depth(hub: HubServer, always_yes: Path) -> None:
+    data = data_of(always_yes, Hub())
+    assert [data.names(pattern) for pattern in ("**/*.jsonl", "*.jsonl", "x/*.jsonl")] == [["q.jsonl"], ["q.jsonl"], []]
+
+
 def test_a_zip_is_read_in_place(hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datas, "SMALL_BYTES", 100)
     with zipfile.ZipFile(always_yes / "served/o/d/pics.zip", "w") as whole:  # only the first is not near the end
