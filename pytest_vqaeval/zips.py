@@ -94,6 +94,7 @@ class ZipReader:
         """
         self._source, self._path = source, path
         self._length = source.size
+        self._fingerprint: str | None = None
         try:
             start, size, self._shift = self._locate_directory()
             self._directory = self._at(start, size)
@@ -136,11 +137,13 @@ class ZipReader:
         Raises:
             DataError: an entry of the directory is broken.
         """
-        try:
-            facts = sorted(_facts(self._directory, position - 1) for position in self._table if position)
-        except ValueError as error:
-            raise DataError(f"archive {self._path} is damaged: {error}; fetch it again") from None
-        return hashlib.sha256(b"".join(facts)).hexdigest()
+        if self._fingerprint is None:
+            try:
+                facts = sorted(_facts(self._directory, position - 1) for position in self._table if position)
+            except ValueError as error:
+                raise DataError(f"archive {self._path} is damaged: {error}; fetch it again") from None
+            self._fingerprint = hashlib.sha256(b"".join(facts)).hexdigest()
+        return self._fingerprint
 
     def _locate_directory(self) -> tuple[int, int, int]:
         """Start and size of the directory, and by how much offsets are too small: data may stand before an archive."""

@@ -44,6 +44,8 @@ class HubServer:
         delay_s: seconds before the first byte.
         bytes_per_s: how fast bodies are sent, if it is not as fast as can be.
         needs_token: 401 without this bearer token.
+        etag: of all files, in the place of their own.
+        kind: the media type of all files.
         seen: the requests.
     """
 
@@ -57,6 +59,7 @@ class HubServer:
     bytes_per_s: float | None = None
     needs_token: str | None = None
     etag: str | None = None
+    kind: str = "application/octet-stream"
     seen: list[Seen] = field(default_factory=list)
 
     def __enter__(self) -> HubServer:
@@ -154,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
         if start >= size > 0:
             self._end(416, {"content-length": "0", "content-range": f"bytes */{size}"})
             return
-        headers = {"content-length": str(end - start), "etag": etag, "content-type": "application/octet-stream"}
+        headers = {"content-length": str(end - start), "etag": etag, "content-type": hub.kind}
         if status == 206:
             headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
         cut = hub.cuts.pop(0) if hub.cuts else None

@@ -80,6 +80,29 @@ def test_offline_says_what_is_missing_and_how_to_get_it(hub: HubServer, run: Run
     assert not hub.seen
 
 
+@pytest.mark.parametrize(("variable", "ini"), [("yes", ""), ("", "true"), ("1", "no")])
+def test_offline_by_environment_and_ini(
+    hub: HubServer,
+    pytester: pytest.Pytester,
+    always_yes: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    ini: str,
+) -> None:
+    monkeypatch.setenv("VQA_OFFLINE", variable)
+    pytester.makeini(f"[pytest]\nvqa_offline = {ini}\n")
+    pytester.runpytest(*RUN)
+    assert counts_of(always_yes) == {"error": 2}
+    assert not hub.seen
+
+
+def test_offline_is_yes_or_no(hub: HubServer, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VQA_OFFLINE", "maybe")
+    result = pytester.runpytest(*RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: VQA_OFFLINE: 'maybe' is neither yes nor no"])
+
+
 def test_a_hub_that_is_not_there_is_one_error_per_subset(hub: HubServer, run: Run, always_yes: Path) -> None:
     hub.status = {"q.jsonl": 404}
     result = run(*RUN)

@@ -100,6 +100,8 @@ class Connection:
         """
         response, facts = self._follow(source, dict(headers or {}))
         try:
+            if _is_message(response, source):
+                raise SourceError("it answered with a message in the place of the file")
             yield self._answer(response, facts)
         finally:
             response.close()
@@ -168,8 +170,6 @@ class Connection:
 
     @staticmethod
     def _answer(response: httpx.Response, facts: Mapping[str, str]) -> Answer:
-        if response.headers.get("content-type", "").startswith("text/html"):
-            raise SourceError("it answered with a web page in the place of the file")
         if response.headers.get("content-encoding", "identity") != "identity":
             raise SourceError("it sends the file compressed, which was not asked for")
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("content-range", ""))
@@ -191,6 +191,12 @@ class Connection:
 _TIMEOUT = {"connect": CONNECT_TIMEOUT_S, "read": READ_TIMEOUT_S, "write": READ_TIMEOUT_S, "pool": None}
 _LIMITS = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
 _LINKED = ("x-linked-etag", "x-linked-size")  # Hugging Face says in the redirect what the file itself is
+
+
+def _is_message(response: httpx.Response, source: Source) -> bool:
+    """A web page (of a login, of a proxy) or an error of an API, with the status of success."""
+    kind = response.headers.get("content-type", "")
+    return kind.startswith("text/html") or (kind.startswith("application/json") and ".json" not in source.text)
 
 
 def wait_before(attempt: int, error: Interrupted) -> None:

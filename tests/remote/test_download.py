@@ -317,6 +317,13 @@ def test_redirects_to_other_schemes_are_not_followed(hub: HubServer, fetch: Fetc
         fetch()
 
 
+@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "application/json"])
+def test_a_page_is_no_file(hub: HubServer, fetch: Fetch, kind: str) -> None:
+    hub.kind = kind
+    with pytest.raises(DataError, match=r"it answered with a message in the place of the file"):
+        fetch()
+
+
 def test_redirects_in_a_circle_end(hub: HubServer, fetch: Fetch) -> None:
     hub.location = f"{hub.url}/datasets/o/d/resolve/main/a%20b.bin"
     with pytest.raises(DataError, match="it redirects without end"):
