@@ -34,6 +34,7 @@ from pytest_vqaeval.scoring.choice_wording import (
     LEAD,
     LONGEST,
     NO_OPTION,
+    REASON_GIVEN,
     before_reason,
     is_denied,
     is_supposed,
@@ -146,7 +147,7 @@ class _Reader:
         return _Statement(
             match.start(),
             match.end(),
-            frozenset({(match["label"] or match["listed"] or match["zh"]).upper()}),
+            frozenset({(match["label"] or match["listed"] or match["marked"] or match["zh"]).upper()}),
             _CALLED_CORRECT,
         )
 
@@ -222,9 +223,9 @@ class _Reader:
     # 2. a label alone
 
     def _label_alone(self, text: str) -> SetReading | None:
-        text = text.lstrip("-•> ")
+        text = self._without_mark(text)
         found, end = self._labels_at(text[:LONGEST])
-        if found and not re.search(r"\w", text[end:]):
+        if found and not re.search(r"\w", re.sub(r"^选?项", "", text[end:])):
             return SetReading(frozenset(found), "label alone")
         paired = self._behind_its_text(text)
         if paired:
@@ -242,6 +243,13 @@ class _Reader:
         others = {name_of(label) for label in heads.values()} - {head}
         return None if others else SetReading(frozenset({head}), "label at the head of a line")
 
+    def _without_mark(self, text: str) -> str:
+        """A reply without the bullet, the arrow or the number at its beginning."""
+        text = re.sub(r"^[^\w(\[<【「\"'\\]+", "", text)
+        text = re.sub(r"^\[(?=[\"'])", "", text)
+        number = None if re.search(r"\n\W*\d+[.)]\s", text) else re.match(r"\(?(\d+)[.)]\s+", text)
+        return text[number.end() :] if number and number[1] not in self.labels else text
+
     def _head(self, line: str) -> str | None:
         """The label with which a line begins, if what follows is nothing, a reason, or can be the option's text."""
         line = line[:LONGEST].strip()
@@ -256,11 +264,7 @@ class _Reader:
         rest = line[label.end() :].lstrip(" ,.:)-")
         if self.patterns.next_item.search(rest) or equal_option(rest, self.options) not in (None, self._index(label)):
             return None  # a list of options, or the text of another
-        if (
-            not re.search(r"\w", rest)
-            or re.match(r"(?:because|since|rather|instead)\b", rest)
-            or self._is_own_text(label, rest)
-        ):
+        if not re.search(r"\w", rest) or REASON_GIVEN.match(rest) or self._is_own_text(label, rest):
             return name_of(label)
         if label[0][-1] in ")]":
             return name_of(label)
@@ -270,14 +274,16 @@ class _Reader:
 
     def _behind_its_text(self, text: str) -> str | None:
         """The label of a reply that is one sentence and ends with the text and label of an option: "the liver (C)"."""
-        ending = re.search(r"\s*[(\[]([A-Z0-9]+)[)\]]\W*\Z", text)
-        if len(text) > LONGEST or ending is None or ending[1] not in self.labels:
+        ending = re.search(r"[\s,:-]*([(\[\s])([A-Z0-9]+)[)\]]?\W*\Z", text)
+        if len(text) > LONGEST or ending is None or ending[2] not in self.labels:
             return None
         before = text[: ending.start()]
         if SENTENCE_END.search(before) or hedges(before):
             return None
-        own = option_tokens(self.options)[self.labels.index(ending[1])]
-        return ending[1] if own and tokens(before).endswith(own) else None
+        own = option_tokens(self.options)[self.labels.index(ending[2])]
+        bare = ending[1].isspace()  # "text - B" only if nothing else is said
+        paired = tokens(before) == own if bare else tokens(before).endswith(own)
+        return ending[2] if own and paired else None
 
     # 3. the text of an option
 

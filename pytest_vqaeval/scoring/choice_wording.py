@@ -16,34 +16,43 @@ _BEST = (
     r"|remaining)"
 )
 _CHOICE = r"(?:choice|option|letter|selection|statement|label)"
-# Where an answer is announced: the answer comes next.
-ANNOUNCED = re.compile(
-    rf"""
-      \b(?:answers?|ans\b\.?)[\s"')]*(?:[:|=→]|->)                        # ANSWER: B, "answer": "B", | Answer | B |
-    | ["'](?:\w+_)?(?:answer|choice|prediction)(?:_\w+)?["']\s*:          # "final_answer": "B"
+# Before a label that ends its sentence or gives its reason: `B.`, `(B) because ...`
+_LAST_WORD = r"(?=(?:(?:option|letter)\s+)?[(\[]?(?-i:[A-Z])[)\]]?\s*(?:[.!](?:\s|$)|$|because|since|as\ the))"
+_MARKERS = r"""
+      \b(?:answers?|ans\b\.?)[\s"')]*(?:[:|=→⇒]|->)                       # ANSWER: B, "answer": "B", | Answer | B |
+    | ["'](?:\w+_)?(?:answer|choice|prediction|response|output|result|final)(?:_\w+)?["']\s*:  # "final_answer": "B"
     | ["'](?:correct|selected|chosen|final|best)_(?:option|label|letter)["']\s*:
-    | 答案】?(?:应该?)?[是为选]?\s*:?                                       # 答案：B, 答案是B, 【答案】B
+    | \b(?:answer|ans\b\.?)[\s-]+(?=[(\[]?(?-i:[A-Z])[)\]]?(?:\W|$))       # the answer (B), ANSWER - B
+    | ^[^\w\n]*(?:\w+[ ]){0,2}\w+["']?:(?=\s*[(\[]?(?-i:[A-Z])[)\]]?\W*\Z)  # Choice: B, at the end of the reply
+"""
+_CHINESE = r"""
+      答案】?(?:就|应该?)?[是为选]?\s*:?                                     # 答案：B, 答案是B, 【答案】B
     | (?:正确的?选项|认为)(?:应该?)?[是为]?\s*:?
-    | (?<!不)(?:而|应该?)[是为] | 对应(?=选项) | 最[^\s，。]{{1,6}}选项[是为]         # 不是A，而是C
+    | (?:^|最[^\s，。]{1,6})选项[是为]
+    | 对应(?=选项)
+    | (?<!不)(?:而|应该?|应当|就|显然|肯定|一定)[是为]                       # 不是A，而是C
     | (?<![不别未])(?<!不能)选(?![项不])择?\s*:?                            # 故选B, 我选择B
-    | \banswers?\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:)                          # the answer is B
-    | \b{_BEST}\s+(?:\w+\s+)?{_CHOICE}\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:|\ -\ )    # the correct option is B
-    | \b(?:I|we)(?:\s+\w+|'\w+)?\s+(?:choose|select|pick|chose|guess|go\ with|opt\ for)\b
-    | \bbest\ guess\b[^.\n:;?!]{{0,30}}?(?:{_IS}|:)
-    | \b(?:leaning\ towards?|(?:consistent\ with|correspond(?:s|ing)\ to|points\ to
-      |match(?:es)?|aligns\ with|which\ is|that\ is|supports|indicates)\ (?=option|choice))   # which is option B
+"""
+_SENTENCES = rf"""
+      \banswers?\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:)                          # the answer is B
+    | \b{_BEST}\s+(?:\w+\s+)?{_CHOICE}\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:|\ -\ )  # the correct option is B
     | \b{_CHOICE}\ (?:that|which)\b[^.\n:;?!]{{0,20}}?\b(?:best|fits|matches|describes|applies)\b
-      [^.\n:;?!]{{0,60}}?{_IS}
-    | \b(?:based\ on|according\ to|given)\b[^.\n:;?!]{{0,80}},\ +(?=[(\[]?(?-i:[A-HJ-Z])[)\]]?\s*[.!]?\s*$)
+      [^.\n:;?!]{{0,60}}?{_IS}                                            # the option that fits best is B
+    | \bbest\ guess\b[^.\n:;?!]{{0,30}}?(?:{_IS}|:)
+    | \b(?:I|we)(?:\s+\w+|'\w+)?\s+(?:choose|select|pick|chose|guess|go\ with|opt\ for)\b
+    | \bleaning\ towards?\b
     | \b(?:best|most\ closely)\s+(?:match(?:es)?|fits?|resembles?|corresponds\ to)\b  # it best matches option B
-    | \b(?:answer|ans\b\.?)[\s-]+(?=[(\[]?(?-i:[A-Z])[)\]]?(?:\W|$))                   # the answer (B), ANSWER - B
-    | \b(?:it\ is|it's|hence|therefore|thus|so|definitely|probably|(?:leaves|leaving)(?:\ us)?(?:\ with)?(?:\ only)?
-      |I(?:'d|\ would)\ say),?\s+                                        # It is B. Hence B. That leaves B.
-      (?=(?:option\s+)?[(\[]?(?-i:[A-Z])[)\]]?\s*(?:[.!](?:\s|$)|$|because|since|as\ the))
-    | ^[^\w\n]*(?:\w+[ ]){{0,2}}\w+["']?:(?=\s*[(\[]?(?-i:[A-Z])[)\]]?\W*\Z)   # Choice: B, at the end of the reply
-    """,
-    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
-)
+    | \b(?:consistent\ with|correspond(?:s|ing)\ to|points\ to|match(?:es)?|aligns\ with|supports|indicates
+      |(?:which|that|this)\ is)\ (?=option|choice)                        # which is option B
+"""
+_LEADS_TO = rf"""
+      \b(?:it\ is|it's|that's|hence|therefore|thus|so|in\ conclusion|conclude|I(?:'d|\ would)\ say|(?:going|go)\ with
+      |(?:must|should|would|has\ to)\ be|(?:leaves|leaving)(?:\ us)?(?:\ with)?(?:\ only)?
+      |definitely|probably|likely|clearly|obviously|certainly|surely),?\s+{_LAST_WORD}  # It is B. Hence B.
+    | \b(?:based\ on|according\ to|given)\b[^.\n:;?!]{{0,80}},\ +(?=[(\[]?(?-i:[A-HJ-Z])[)\]]?\s*[.!]?\s*$)
+"""
+# Where an answer is announced: the answer comes next.
+ANNOUNCED = re.compile("|".join((_MARKERS, _CHINESE, _SENTENCES, _LEADS_TO)), re.IGNORECASE | re.MULTILINE | re.VERBOSE)
 DENIED = re.compile(r"\b(?:not|never|cannot|neither)\b|n't\b|不", re.IGNORECASE)
 # "The answer A is wrong": behind a label
 DENIED_AT_ONCE = re.compile(
@@ -53,7 +62,7 @@ DENIED_AT_ONCE = re.compile(
 _SUPPOSED = re.compile(r"\b(?:if|whether|unless|suppose|assum(?:e|ing)|example)\b|如果|是否", re.IGNORECASE)
 # What may stand between the announcement and the answer.
 LEAD = re.compile(
-    r"""[\s:="'>|~→]*(?:\[(?=["']))?(?:(?:therefore|thus|(?:most\s+)?likely|probably|clearly|indeed|approximately|either|closest\s+to
+    r"""(?:[\s:="|>~→⇒]|'(?!\w{1,2}'))*(?:\.{2,}\s*|…\s*|[-•]\s+)?(?:\[(?=["']))?(?:(?:therefore|thus|(?:most\s+)?likely|probably|clearly|indeed|approximately|either|closest\s+to
     |the|(?:correct|final|right)\s+(?:answer|option|choice)|answer|is)\b[\s:"'|]*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -63,6 +72,10 @@ NO_OPTION = re.compile(
     re.IGNORECASE,
 )
 _REASON = re.compile(r"\b(?:because|since|as|while|whereas|but|rather|not|given|due)\b|因为|而不", re.IGNORECASE)
+# Behind a label: why, or how sure.
+REASON_GIVEN = re.compile(
+    r"(?:because|since|rather|instead|as (?:it|the)|i (?:think|guess|believe)|probably)\b|因为", re.IGNORECASE
+)
 AND = re.compile(r"\s*(?:,?\s*\b(?:and|or)\b|[,/&+、;]|还是|[和或与及])\s*", re.IGNORECASE)
 # Words that may follow a label in a sentence; in front of any other, `A` is an article and `I` a pronoun.
 AFTER_LABEL = frozenset(["because", "since", "as", "is", "was", "and", "or", "for", "due", "given", "which", "but"])
@@ -88,15 +101,18 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
         rf"(?:[(\[<【「\"']\s*(?P<closed>{one})\s*[)\]>】」\"'.]|(?P<bare>{one}){end})"
     )
     correct = (
-        r"(?:correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable|consistent))"
+        r"(?:only\s+(?:one|option|choice)\s+that\s+(?:fits|matches)|correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable|consistent))"
         r"(?:\s+(?:answer|choice|option|one)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as|with))))"
+    )
+    marked = (
+        rf"(?:^[^\w\n]*|\b(?:option|choice)\s+)(?P<marked>{one})\s*[).:-]+\s*(?:[✓✔✅]|correct(?=\s*(?:[.;,!)]|$)))"
     )
     verb = rf"(?:{_IS}|(?:seems|appears)(?:\s+to\s+be)?)"
     degree = r"(?:also\s+|\w+ly\s+)?(?:the\s+|my\s+)?(?:most\s+|only\s+|best\s+)?(?:\w+ly\s+)?"
     is_correct = rf"\s+{verb}\s+{degree}{correct}"
     before = (
         r"(?:(?:option|choice|answer|letter)\s*[(\[\"']?|(?<![\w(\[])[(\[](?=\S\W)|^[^\w\n]*|[.,;:!]\s+"
-        r"|\b(?:so|thus|hence|therefore|that|think|believe),?\s+)"
+        r"|(?<!\bnot )\b(?:only|so|thus|hence|therefore|that|think|believe),?\s+)"
     )
     text = r"(?:(?<=[)\]])[.:]?\s[^.\n;!?,]{0,60}?)?"
     fits = r"\s+(?:best\s+(?:fits|matches|describes)|(?:fits|matches)\s+best)"
@@ -105,7 +121,7 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
         r"(?:correct|yes|true)\b(?: (?:answer|option|choice))?\W*$"
     )
     confirmed = (
-        rf"{before}(?P<label>{one}){end}[)\]\"']?{text}(?:{is_correct}|{fits})\b|{listed}"
+        rf"{before}(?P<label>{one}){end}[)\]\"']?{text}(?:{is_correct}|{fits})\b|{listed}|{marked}"
         rf"|(?P<zh>{one})(?:选?项)?[是为]?(?:正确|对的)"
     )
     return LabelPatterns(

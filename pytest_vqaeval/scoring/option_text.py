@@ -17,12 +17,17 @@ _TEX_FONT = re.compile(r"\\(?:text|math|operatorname|mbox|bf|rm|displaystyle|lef
 _TEX_DEGREE = re.compile(r"\^?\{?\\circ(?![A-Za-z])\}?")
 _TEX_ROOT = re.compile(r"(?:\\sqrt|√)\s*\{([^{}]{0,200})\}")
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]{0,200})\}\s*\{([^{}]{0,200})\}")
-_STATED = re.compile(r"\\f?boxed|\\fbox|<answer>", re.IGNORECASE)
+_STATED = re.compile(r"\\?f?boxed(?=\s*\{)|\\fbox|<answer>", re.IGNORECASE)
 _STATED_GROUP = re.compile(
-    r"(?:\\f?boxed|\\fbox)\s*\{+([^{}\n]{0,200})\}+|<answer>([^<]{0,200})</answer>", re.IGNORECASE
+    r"(?:\\?f?boxed|\\fbox)\s*\{+([^{}\n]{0,200})\}+"
+    r"|<(?:final_?)?(?:answer|ans|response)>([^<]{0,200})</",
+    re.IGNORECASE,
 )
-_TAG = re.compile(r"</?(?:b|strong|i|em|u|s|p|br|code|span|div)\s*/?>|<\|[a-z_]{1,20}\|>", re.IGNORECASE)
-_MARKUP = re.compile(r"\*\*+|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|__+|`+|\$+|\\[()\[\]]|[{}]|^[ \t]*#+", re.MULTILINE)
+_TAG = re.compile(r"</?(?:(?-i:[bisup])|strong|em|br|code|span|div)\s*/?>|<\|[a-z_]{1,20}\|>", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"\*\*+|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|__+|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|`+|\$+|\\[()\[\]]|[{}]|^[ \t]*#+",
+    re.MULTILINE,
+)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _TOKEN = re.compile(r"(?:(?<![\w)])-)?\d+(?:\.\d+)?|[^\W\d_\u4e00-\u9fff]+(?:'[a-z]+)?|[\u4e00-\u9fff]|[/=√+*^<>≤≥±×%]")
 _ARTICLE = re.compile(r"^\W*(?:a|an|the)\s+(?=\w)")
