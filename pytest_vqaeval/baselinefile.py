@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.names import node_name
 from pytest_vqaeval.scores import Key, SampleScore, Scores, scores_of
 from pytest_vqaeval.scoring.base import Outcome
@@ -46,6 +46,10 @@ def write_baseline(file: Path, all_scores: Iterable[Scores]) -> None:
     ordered = sorted(all_scores, key=lambda scores: (scores.benchmark, scores.model))
     benchmarks = ",\n".join(_benchmark(scores) for scores in ordered)
     legend = json.dumps({letter: outcome.value for letter, outcome in _LETTERS.items()})
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{file} can't be written: {error.strerror}") from None
     write_whole(file, f'{{\n"schema": {SCHEMA},\n"outcomes": {legend},\n"benchmarks": [\n{benchmarks}\n]\n}}\n')
 
 

@@ -363,12 +363,10 @@ def test_the_same_run_gives_the_same_file_and_the_same_verdict(
     ],
     ids=["-k", "limit", "shard", "gate"],
 )
-def test_what_is_no_whole_run_is_not_saved(
-    models: Path, pytester: pytest.Pytester, xdist_options: tuple[str, ...], more: list[str], said: str
-) -> None:
+def test_what_is_no_whole_run_is_not_saved(models: Path, pytester: pytest.Pytester, more: list[str], said: str) -> None:
     models.joinpath("base.json").write_text("before")
     own = ["--vqa-model=replay:right.jsonl"] if not any("model" in option for option in more) else []
-    result = pytester.runpytest(*ALL, *xdist_options, *own, "--vqa-save-baseline=base.json", *more)
+    result = pytester.runpytest(*ALL, *own, "--vqa-save-baseline=base.json", *more)
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"*base.json was not saved: *{said}*"])
     assert models.joinpath("base.json").read_text() == "before"
@@ -402,12 +400,11 @@ def test_no_samples_are_no_baseline(models: Path, pytester: pytest.Pytester) -> 
 @pytest.mark.parametrize(
     "narrower", [["-k", "zh"], ["--vqa-limit=2"], ["--lf"], ["--vqa-shard=1/2"]], ids=lambda v: v[0]
 )
-def test_a_part_of_a_run_passes_no_baseline_gate(
-    models: Path, run: Run, pytester: pytest.Pytester, narrower: list[str]
-) -> None:
+def test_a_part_of_a_run_passes_no_baseline_gate(models: Path, pytester: pytest.Pytester, narrower: list[str]) -> None:
     save(pytester)
     pytester.runpytest(*ALL, "--vqa-model=replay:one.jsonl")  # for --lf
-    assert run(*ALL, "--vqa-model=replay:right.jsonl", "--vqa-baseline=base.json", *narrower).ret == 20
+    options = ["--vqa-model=replay:right.jsonl", "--vqa-baseline=base.json", *narrower]
+    assert pytester.runpytest(*ALL, *options).ret == 20
 
 
 def test_a_gate_on_a_part_is_complete_with_that_part(models: Path, run: Run, pytester: pytest.Pytester) -> None:
@@ -432,13 +429,13 @@ def test_a_gate_on_a_part_is_complete_with_that_part(models: Path, run: Run, pyt
     ],
 )
 def test_other_data_or_another_scorer_pass_no_baseline_gate(
-    models: Path, run: Run, pytester: pytest.Pytester, old: str, new: str, said: str
+    models: Path, pytester: pytest.Pytester, old: str, new: str, said: str
 ) -> None:
     save(pytester)
     read_spec.cache_clear()
     for file in (models / "shapes.vqa.yaml", models / "shapes" / "q.jsonl"):
         file.write_text(file.read_text().replace(old, new, 1))
-    result = run(*ALL, "--vqa-model=replay:right.jsonl", "--vqa-baseline=base.json", "--vqa-show=0")
+    result = pytester.runpytest(*ALL, "--vqa-model=replay:right.jsonl", "--vqa-baseline=base.json", "--vqa-show=0")
     result.stdout.fnmatch_lines([f"gate inconclusive: shapes *: not comparable: other {said.replace('[', '[[]')}*"])
     assert result.ret in (1, 20) if "answer" in old else result.ret == 20
 
@@ -478,3 +475,12 @@ def test_slakes_baseline_is_small_and_finds_a_real_loss(tmp_path: Path, pytester
     result = pytester.runpytest_subprocess(*slake, "--vqa-model=replay:after.jsonl", "--vqa-baseline=b.json")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["gate fail: slake replay:after.jsonl: baseline, alpha 0.05: 0.8* of 2,094, *"])
+
+
+def test_folders_on_the_way_to_a_baseline_are_made(models: Path, pytester: pytest.Pytester) -> None:
+    options = ["--vqa-model=replay:right.jsonl", "--vqa-save-baseline=a/b/base.json"]
+    assert pytester.runpytest(*ALL, *options).ret == 0
+    assert read_baseline_file(models / "a" / "b" / "base.json")
+    result = pytester.runpytest(*ALL, "--vqa-model=replay:right.jsonl", "--vqa-save-baseline=right.jsonl/base.json")
+    assert result.ret == 4
+    result.stdout.fnmatch_lines(["vqaeval: *right.jsonl/base.json can't be written: *"])

@@ -185,28 +185,32 @@ ALL = ["shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json"]
         ),
     ],
 )
-def test_a_part(always_yes: Path, run: Run, gate: str, selection: list[str], code: int, said: str) -> None:
-    result = run(*ALL, *selection, f"--vqa-fail-under={gate}")
+def test_a_part(
+    always_yes: Path, pytester: pytest.Pytester, gate: str, selection: list[str], code: int, said: str
+) -> None:
+    result = pytester.runpytest(*ALL, *selection, f"--vqa-fail-under={gate}")
     assert said in result.outlines
     assert result.ret == code
 
 
-def test_a_field_need_not_be_a_group_of_the_spec(always_yes: Path, run: Run) -> None:
-    result = run(*ALL, "--vqa-fail-under=shapes/picture:0.jpg=0.5", "--vqa-fail-under=shapes/colour:red=0.5")
+def test_a_field_need_not_be_a_group_of_the_spec(always_yes: Path, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(
+        *ALL, "--vqa-fail-under=shapes/picture:0.jpg=0.5", "--vqa-fail-under=shapes/colour:red=0.5"
+    )
     assert result.ret == 20
     assert "gate pass: shapes/picture:0.jpg m: fail_under 0.5: 0.5000 of 2 answered" in result.outlines
     result.stdout.fnmatch_lines(["gate inconclusive: shapes/colour:red m: *: there is no part 'colour:red'*"])
 
 
 @pytest.mark.parametrize("option", ["--vqa-fail-under=0.5", "--vqa-must-pass=b=1", "--vqa-baseline=latest"])
-def test_a_gate_without_a_model_is_a_mistake(always_yes: Path, run: Run, option: str) -> None:
+def test_a_gate_without_a_model_is_a_mistake(always_yes: Path, pytester: pytest.Pytester, option: str) -> None:
     always_yes.joinpath("test_other.py").write_text("def test_passes(): pass\n")
-    result = run("test_other.py", option)
+    result = pytester.runpytest("test_other.py", option)
     assert result.ret == 4
     name = option.partition("=")[0]
     assert f"{name} is about a model's answers, but none is named: --vqa-model" in result.stderr.str()
     always_yes.joinpath("tox.ini").write_text("[pytest]\nvqa_fail_under = 0.5\n")
-    assert run("test_other.py").ret == 0
+    assert pytester.runpytest("test_other.py").ret == 0
 
 
 def test_all_kinds_as_options_and_in_the_ini_file(always_yes: Path, pytester: pytest.Pytester) -> None:
@@ -286,10 +290,10 @@ def test_rules_survive_the_way_from_worker_to_controller(tmp_path: Path) -> None
 # --- the examples of the docs
 
 
-def test_the_gates_of_the_docs(always_yes: Path, run: Run) -> None:
+def test_the_gates_of_the_docs(always_yes: Path, pytester: pytest.Pytester) -> None:
     spec = always_yes / "shapes.vqa.yaml"
     spec.write_text(spec.read_text() + example("gates"))
-    result = run(*ALL)
+    result = pytester.runpytest(*ALL)
     assert result.ret == 0
     assert sum(line.startswith("gate pass") for line in result.outlines) == 4
 

@@ -67,11 +67,12 @@ def pytest_vqa_scorers(): return {{"odd": odd}}
         "1.01",
     ],
 )
-def test_a_score_that_is_no_number_is_an_error(always_yes: Path, run: Run, returned: str) -> None:
+def test_a_score_that_is_no_number_is_an_error(always_yes: Path, pytester: pytest.Pytester, returned: str) -> None:
     conftest(always_yes, NAN_SCORER.format(returned=returned))
     spec = always_yes / "shapes.vqa.yaml"
     spec.write_text(spec.read_text().replace("short_answer", "odd"))
-    assert run(*ALL, *FUNCTION, "--vqa-fail-under=0", "--vqa-save-baseline=b.json").ret == 1
+    options = ["--vqa-fail-under=0", "--vqa-save-baseline=b.json"]
+    assert pytester.runpytest(*ALL, *FUNCTION, *options).ret == 1
     assert counts_of(always_yes) == {"error": 12}
     assert not (always_yes / "b.json").exists()
 
