@@ -82,7 +82,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in text.split("\n"):
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
             yield row

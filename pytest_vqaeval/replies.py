@@ -136,7 +136,7 @@ def _rows(file: Path, start: int) -> Iterator[tuple[_Place, dict[str, Any]]]:
             if line.endswith(b"\n"):
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     row = None
                 if isinstance(row, dict):
                     yield _Place(file, offset, len(line)), row

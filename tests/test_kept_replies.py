@@ -61,7 +61,7 @@ def test_torn_doubled_and_orphaned_rows_of_a_reply_file_do_no_harm(shapes: Path,
         run(*ALL, f"--vqa-model=m@{server.url}", "--vqa-limit=3")
         file = next((shapes / ".vqaeval/latest").glob("replies-*.jsonl"))
         text = file.read_text()
-        file.write_text(text + text + "not JSON\n[1]\n" + text.splitlines()[0][:40])
+        file.write_text(text + text + "not JSON\n[1]\n" + "[" * 100_000 + "\n" + text.splitlines()[0][:40])
         write_rows(shapes / "shapes", rows()[1:])  # q0 is gone
         run(*ALL, f"--vqa-model=m@{server.url}", "--vqa-resume")
     assert server.count == 6 + 6

@@ -309,3 +309,43 @@ def test_slake_in_evalscopes_order_gives_the_same_figure(pytester: pytest.Pytest
     pytester.runpytest_subprocess(f"--vqa-model=replay:{place.parent.parent}", *options)
     (benchmark,) = summary_of(pytester.path)["benchmarks"]  # type: ignore[misc]
     assert (benchmark["overall"]["correct"], benchmark["overall"]["samples"]) == (529, 1061)
+
+
+# Files that somebody else made
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("samples.jsonl", '{"benchmark": "shapes"}'),
+        ("samples.jsonl", '{"outcome": "superb"}'),
+        ("replies-gw7.jsonl", "[" * 100_000),
+        ("replies-gw7.jsonl", '{"kind": "answer", "reply": "x", "repeat": "many", "model": "m", "id": {}}'),
+        ("replies-gw7.jsonl", '{"kind": "answer", "reply": "x", "repeat": 1, "model": "\\u001b[31m", "id": 1}'),
+    ],
+)
+def test_a_spoilt_run_ends_in_no_traceback(shapes: Path, pytester: pytest.Pytester, name: str, line: str) -> None:
+    folder = an_earlier_run(shapes, pytester, "yes", "-k", "q3")
+    with folder.joinpath(name).open("a") as file:
+        file.write(line + "\n")
+    result = pytester.runpytest(*ALL, f"--vqa-model=replay:{folder}", "-k", "q3")
+    said = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in said
+    assert "INTERNALERROR" not in said
+    assert "\x1b[31m" not in said
+    assert result.ret in (1, 4)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" * 100_000, '{"index": 1}', '{"index": 1, "model_output": {"choices": [{"message": 3}]}, "messages": [3, {}]}'],
+)
+def test_spoilt_predictions_end_in_no_traceback(shapes: Path, pytester: pytest.Pytester, line: str) -> None:
+    write(shapes / "shapes_en.jsonl", [prediction(0, "Is number 0 even?")])
+    with shapes.joinpath("shapes_en.jsonl").open("a") as file:
+        file.write(line + "\n")
+    result = pytester.runpytest(*ALL, "--vqa-model=replay:shapes_en.jsonl", "-k", "q0 or q1")
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    found = counts_of(shapes)
+    assert found.pop("correct") == 1
+    assert set(found) == {"error"}

@@ -92,7 +92,7 @@ def is_prediction_file(file: Path) -> bool:
     try:
         with file.open("rb") as stream:
             row = json.loads(stream.readline())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(row, dict) and "model_output" in row and "index" in row
 
@@ -152,7 +152,7 @@ def _values(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, line in enumerate(stream, 1):
                 try:
                     value = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(value, dict):
                     yield number, value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_vqaeval.appendfile import read_rows
 from pytest_vqaeval.errors import DataError, Failure, ModelError, UsageError
+from pytest_vqaeval.names import one_line
 from pytest_vqaeval.records import Record, read_records
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.results import Result
@@ -73,9 +74,10 @@ def choose_model(place: Path, models: Iterable[str], wanted: str) -> str:
         return wanted if wanted in meant else meant[0]
     if not known and not wanted:
         return ""
+    names = one_line(", ".join(known))
     if wanted:
-        raise UsageError(f"{place} has no replies of {wanted!r}" + (f", only of {', '.join(known)}" if known else ""))
-    raise UsageError(f"{place} has replies of {', '.join(known)}: say whose, as in replay:{place}::{known[0]}")
+        raise UsageError(f"{place} has no replies of {wanted!r}" + (f", only of {names}" if known else ""))
+    raise UsageError(f"{place} has replies of {names}: say whose, as in replay:{place}::{one_line(known[0])}")
 
 
 def read_reply_file(file: Path, wanted: str = "") -> StoredReplies:
@@ -144,9 +146,13 @@ def read_run_replies(folder: Path, wanted: str = "") -> StoredReplies:
     Raises:
         UsageError: it can't be read, has several models, or has two replies for a sample that it did not score.
     """
-    run = read_run(folder)
+    try:
+        run = read_run(folder)
+    except (LookupError, TypeError, ValueError):
+        raise UsageError(f"{folder} has rows that pytest-vqaeval did not write") from None
     rows = [row for file in sorted(folder.glob("replies-*.jsonl")) for row in read_rows(file)]
     answers = [row for row in rows if row.get("kind") == "answer" and isinstance(row.get("reply"), str)]
+    answers = [row for row in answers if type(row.get("repeat")) is int]
     scored = [result for result in run.results if result.reply is not None or result.error]
     models = {str(row.get("model")) for row in answers} | {result.model for result in scored}
     model = choose_model(folder, models, wanted)
@@ -170,7 +176,7 @@ _AMBIGUOUS = "two replies"
 
 
 def _add(replies: dict[_Key, Reply | str], row: Mapping[str, Any], folder: Path) -> None:
-    key = _Key(str(row.get("benchmark")), str(row.get("subset")), str(row.get("id")), int(row.get("repeat") or 1))
+    key = _Key(str(row.get("benchmark")), str(row.get("subset")), str(row.get("id")), row["repeat"])
     reply, known = _reply_or_error(row), replies.get(key)
     assert isinstance(reply, Reply)
     same = isinstance(known, Reply) and (known.text, known.finish_reason) == (reply.text, reply.finish_reason)
