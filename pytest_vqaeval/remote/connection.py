@@ -113,14 +113,15 @@ class Connection:
 
     def _follow(self, source: Source, headers: dict[str, str]) -> tuple[httpx.Response, dict[str, str]]:
         try:
-            home = source.url
+            home, token = source.url, source.token
         except ValueError as error:
             raise SourceError(str(error)) from None
         url = self._resolved.get(source, home)
         facts: dict[str, str] = {}
         shortcut = url != home
         for _ in range(MOST_REDIRECTS):
-            response = self._send(source, home, url, headers)
+            own = {"authorization": f"Bearer {token}"} if token and _origin(url) == _origin(home) else {}
+            response = self._send(url, headers | own)
             facts |= {name: response.headers[name] for name in _LINKED if name in response.headers}
             if response.is_redirect:
                 response.close()
@@ -137,13 +138,12 @@ class Connection:
             raise _refused(response, source, url)
         raise SourceError("it redirects without end")
 
-    def _send(self, source: Source, home: str, url: str, headers: dict[str, str]) -> httpx.Response:
+    def _send(self, url: str, headers: dict[str, str]) -> httpx.Response:
         host = _origin(url)
         if host in self._unreachable:
             raise SourceError(self._unreachable[host])
-        own = {"authorization": f"Bearer {source.token}"} if source.token and host == _origin(home) else {}
         try:
-            request = httpx.Request("GET", url, headers=self._headers | headers | own, extensions={"timeout": _TIMEOUT})
+            request = httpx.Request("GET", url, headers=self._headers | headers, extensions={"timeout": _TIMEOUT})
             response = self._transport(url).handle_request(request)
             response.request = request
             return response
@@ -205,8 +205,12 @@ def wait_before(attempt: int, error: Interrupted) -> None:
 
 
 def _target(url: str, location: str) -> str:
-    target = urljoin(url, location)
-    old, new = urlsplit(url).scheme, urlsplit(target).scheme
+    try:
+        target = urljoin(url, location)
+        old, new = urlsplit(url).scheme, urlsplit(target).scheme
+        _origin(target)
+    except ValueError:
+        raise SourceError("it redirects to what is no address") from None
     if new not in ("http", "https") or (old, new) == ("https", "http"):
         raise SourceError(f"it redirects from {old} to {new or 'nothing'}, which is not followed")
     return target

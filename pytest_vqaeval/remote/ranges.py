@@ -166,6 +166,9 @@ class RangeFile:
                 self._fail(error)
         self._index.add(start, end)
 
+    def _other_state(self, etag: str | None) -> bool:
+        return self.origin.etag not in (None, etag) and not self.origin.source.pinned
+
     def _fail(self, error: DataError) -> None:
         said = DataError(f"{self.name} can't be read from {self.origin.source.title}: {error}")
         self._failed = (time.monotonic() + QUIET_S, said)
@@ -177,7 +180,7 @@ class RangeFile:
         with connection.get(self.origin.source, {"range": f"bytes={start}-{end - 1}"}) as answer:
             if not answer.ranges or answer.start != start:
                 raise SourceError("the server no longer gives ranges")
-            if answer.size != self.size or (answer.etag != self.origin.etag and not self.origin.source.pinned):
+            if answer.size != self.size or self._other_state(answer.etag):
                 raise SourceError(
                     f"the file has changed there since its first pieces were read; remove {_pieces(self.path)}* "
                     "to begin with the new one"

@@ -90,10 +90,18 @@ class Source:
 
     @property
     def token(self) -> str | None:
-        """The user's token for the hub. It is for the hub alone: never in messages, never to another host."""
+        """The user's token for the hub. It is for the hub alone: never in messages, never to another host.
+
+        Raises:
+            ValueError: it can't be in a header; the message names the variable.
+        """
         hub, _ = self._hub
-        names = hub.tokens if hub else ()
-        return next((value.strip() for name in names if (value := os.environ.get(name))), None)
+        for name in hub.tokens if hub else ():
+            if token := os.environ.get(name, "").strip():
+                if not re.fullmatch("[!-~]+", token):
+                    raise ValueError(f"{name} has a space or another character that no token has")
+                return token
+        return None
 
     @property
     def access(self) -> str:
@@ -124,7 +132,7 @@ class Source:
 
     @staticmethod
     def _token_name(hub: _Hub) -> str:
-        return next(name for name in hub.tokens if os.environ.get(name))
+        return next(name for name in hub.tokens if os.environ.get(name, "").strip())
 
 
 @dataclass(frozen=True)
@@ -157,6 +165,6 @@ def _is_web(text: str) -> bool:
     try:
         parts = urlsplit(text)
         clean = text.isprintable() and " " not in text and parts.username is None  # a secret does not belong there
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and clean
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and clean
     except ValueError:
         return False

@@ -304,6 +304,17 @@ def test_a_token_stays_with_its_host(hub: HubServer, fetch: Fetch, monkeypatch: 
     assert "authorization" not in second.headers
 
 
+@pytest.mark.parametrize("token", ["hf_top\nsecret", "hf_top\x01secret", "hf_top secret", "hf_tópsecret"])
+def test_a_token_that_is_none_is_not_shown(
+    hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", token)
+    with pytest.raises(DataError, match="HF_TOKEN has a space or another character that no token has") as raised:
+        fetch()
+    assert "secret" not in str(raised.value)
+    assert not hub.seen
+
+
 def test_a_token_is_for_its_hub_only(hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     fetch(MS)
@@ -321,6 +332,13 @@ def test_redirects_to_other_schemes_are_not_followed(hub: HubServer, fetch: Fetc
 def test_a_page_is_no_file(hub: HubServer, fetch: Fetch, kind: str) -> None:
     hub.kind = kind
     with pytest.raises(DataError, match=r"it answered with a message in the place of the file"):
+        fetch()
+
+
+@pytest.mark.parametrize("location", ["http://h:99999/a", "http://[::1/a"])
+def test_redirects_to_no_address(hub: HubServer, fetch: Fetch, location: str) -> None:
+    hub.location = location
+    with pytest.raises(DataError, match="it redirects to what is no address"):
         fetch()
 
 

@@ -57,6 +57,7 @@ def test_endpoints_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "https://user:secret@example.org/a",
         "https://example.org/a b",
         "https://[::1/a",
+        "https://example.org:99999/a",
         "",
     ],
 )
