@@ -139,6 +139,8 @@ class MediaCache:
         return [self._filled(message, reader) for message in messages]
 
     def _filled(self, value: Any, reader: Reader) -> Any:
+        if type(value) is str:  # first, as nearly all are
+            return value
         if isinstance(value, Media):
             try:
                 return self._loaded(value, reader)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from math import fsum
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pytest_vqaeval.aggregates import Aggregate, Metric, aggregate
@@ -100,10 +101,11 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Basic types only; what does not apply is left out."""
-        row = {f.name: getattr(self, f.name) for f in fields(self)}
+        row = {key: value for key, value in zip(_KEYS, _values(self), strict=True) if value or not _empty(value)}
         row["outcome"] = self.outcome.value
-        row["reference"] = list(self.reference)
-        return {key: value for key, value in row.items() if not _empty(value)}
+        if self.reference:
+            row["reference"] = list(self.reference)
+        return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Result:
@@ -111,16 +113,18 @@ class Result:
         score = row.get("score")
         if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):  # NaN neither
             raise ValueError(f"score {score}")
-        known = {key: value for key, value in row.items() if key in _RESULT_KEYS}
+        known = {key: value for key, value in row.items() if key in _KNOWN}
         return cls(**{**known, "outcome": Outcome(row["outcome"])})
 
 
 def _empty(value: object) -> bool:
     """Not 0.0, which is a score."""
-    return value is None or value is False or value in ({}, [])
+    return value is None or value is False or value in ({}, [], ())
 
 
-_RESULT_KEYS = frozenset(f.name for f in fields(Result))
+_KEYS = tuple(f.name for f in fields(Result))
+_KNOWN = frozenset(_KEYS)
+_values = attrgetter(*_KEYS)
 
 
 class Tally:

@@ -19,9 +19,11 @@ _PICTURE = os.urandom(16).hex()
 
 def map_pictures(value: Any, picture: Callable[[Encoded], Any]) -> Any:
     """A copy of nested dicts and lists with `picture(p)` in the place of each picture p, in the order of the JSON."""
+    if type(value) is str:  # first, as nearly all are
+        return value
     if isinstance(value, dict):
         return {key: map_pictures(item, picture) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [map_pictures(item, picture) for item in value]
     return picture(value) if isinstance(value, Encoded) else value
 
