@@ -238,7 +238,10 @@ class _Reader:
             return None
         # one match of each spelling is enough: replies of thousands of lines repeat themselves
         heads = {
-            label[0]: label for pattern in (self.patterns.item, self.patterns.lone) for label in pattern.finditer(text)
+            label[0]: label
+            for pattern in (self.patterns.item, self.patterns.lone)
+            for label in pattern.finditer(text)
+            if not DENIED_AT_ONCE.match(text, label.end())
         }
         others = {name_of(label) for label in heads.values()} - {head}
         return None if others else SetReading(frozenset({head}), "label at the head of a line")
@@ -261,6 +264,8 @@ class _Reader:
             label = self.patterns.label.match(line)
             if label is None or self._is_word(line, label):
                 return None
+        if DENIED_AT_ONCE.match(line, label.end()):
+            return None
         rest = line[label.end() :].lstrip(" ,.:)-")
         if self.patterns.next_item.search(rest) or equal_option(rest, self.options) not in (None, self._index(label)):
             return None  # a list of options, or the text of another

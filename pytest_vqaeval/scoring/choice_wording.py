@@ -59,6 +59,7 @@ DENIED_AT_ONCE = re.compile(
     r"[)\]\"']*\s+(?:is|are|was|seems|appears)\s+(?:\w+\s+)?(?:not|wrong|incorrect|false|unlikely|ruled|excluded)\b",
     re.IGNORECASE,
 )
+_OBLIGED = re.compile(r"\bif (?:i|we) (?:had|have|must|were|am|are)(?: forced)?(?: to)? \w+", re.IGNORECASE)
 _SUPPOSED = re.compile(r"\b(?:if|whether|unless|suppose|assum(?:e|ing)|example)\b|如果|是否", re.IGNORECASE)
 # What may stand between the announcement and the answer.
 LEAD = re.compile(
@@ -71,7 +72,9 @@ NO_OPTION = re.compile(
     r"|possible|enough|applicable|sure|determinable|in the))\b|无法|不确定|都不",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"\b(?:because|since|as|while|whereas|but|rather|not|given|due)\b|因为|而不", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:because|since|as|while|whereas|although|though|but|rather|not|given|due)\b|因为|而不", re.IGNORECASE
+)
 # Behind a label: why, or how sure.
 REASON_GIVEN = re.compile(
     r"(?:because|since|rather|instead|as (?:it|the)|i (?:think|guess|believe)|probably)\b|因为", re.IGNORECASE
@@ -102,7 +105,7 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
     )
     correct = (
         r"(?:only\s+(?:one|option|choice)\s+that\s+(?:fits|matches)|correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable|consistent))"
-        r"(?:\s+(?:answer|choice|option|one)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as|with))))"
+        r"(?:\s+(?:answer|choice|option|one|fit|match|candidate|description)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as|with))))"
     )
     marked = (
         rf"(?:^[^\w\n]*|\b(?:option|choice)\s+)(?P<marked>{one})\s*[).:-]+\s*(?:[✓✔✅]|correct(?=\s*(?:[.;,!)]|$)))"
@@ -117,8 +120,10 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
     text = r"(?:(?<=[)\]])[.:]?\s[^.\n;!?,]{0,60}?)?"
     fits = r"\s+(?:best\s+(?:fits|matches|describes)|(?:fits|matches)\s+best)"
     listed = (  # C) Horse - correct
-        rf"^[^\w\n]*(?P<listed>{one})[).:][^\n]{{0,100}}?[-:(✅✔✓]\s*(?:this is |it is )?(?:the )?"
-        r"(?:correct|yes|true)\b(?: (?:answer|option|choice))?\W*$"
+        rf"^[^\w\n]*(?P<listed>{one})[).:][^\n]{{0,100}}?"
+        r"(?:[-:(✅✔✓]\s*(?:this is |it is )?(?:the )?(?:correct|yes|true)\b(?: (?:answer|option|choice))?"
+        rf"(?:\W*$|[,;](?![^\n]*\b{one}[).:]))"
+        r"|[✅✔✓]\W*$)"
     )
     confirmed = (
         rf"{before}(?P<label>{one}){end}[)\]\"']?{text}(?:{is_correct}|{fits})\b|{listed}|{marked}"
@@ -154,6 +159,7 @@ def is_denied(before: str) -> bool:
 def is_supposed(text: str, match: re.Match[str]) -> bool:
     """Whether the sentence around `match` is a condition or a question."""
     before = SENTENCE_END.split(text[max(0, match.start() - LONGEST) : match.start()])[-1]
+    before = _OBLIGED.sub("", before)
     stop = SENTENCE_END.search(text, match.end(), match.end() + LONGEST)
     after = text[match.end() : stop.start() if stop else match.end() + LONGEST]
     would = re.search(r"\bwould\b", match[0]) and re.search(r"\b(?:if|unless)\b", after)  # "would be B if ..."

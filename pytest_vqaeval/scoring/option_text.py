@@ -51,10 +51,12 @@ _OPENING = re.compile(
 )
 _TITLED = re.compile(r"(?:\w+ ){0,2}\w+:(.+)")  # "Diagnosis: ..." as the whole reply
 _CALLED = re.compile(r"^(.+?) is (?:the|my) (?:\w+ )?(?:answer|option|choice)\W*$", re.MULTILINE)
+_BECAUSE = re.compile(r",?\s+(?:because|since)\b", re.IGNORECASE)
+_FEW = 3  # sentences of a reply whose last one may assert the answer
 _CONTRAST = re.compile(r",\s*(?:(?:and|but)\s+)?not\b|\b(?:rather than|instead of)\b", re.IGNORECASE)
 _HEDGES = re.compile(
     r"\b(?:not|no|never|neither|nor|without|cannot|unable|unlikely|incorrect|wrong|false|if|or|could|may|might|option"
-    r"|can(?! be (?:seen|\w+ed)\b)|what|whether)\b|n't\b|[不没无非]",
+    r"|can(?! be (?:seen|\w+ed)\b)|what|whether|none|nothing|nobody)\b|n't\b|[不没无非]",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
@@ -175,16 +177,17 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
     """The position of the option whose text the reply `text` gives as its answer, and the rule that says so.
 
     The whole reply, its first line or its first sentence is the option; or its concluding sentence, else its first
-    sentence, asserts exactly one option. A reply that refuses or asks for more asserts nothing.
+    sentence, asserts exactly one option; or the last of a few sentences, where they speak of no other option. A reply
+    that refuses or asks for more asserts nothing.
     """
     opening = text[:_LONGEST]
     opened = [opening[start.end() :]] if (start := _OPENING.match(opening)) else []
     named = [titled[1]] if (titled := _TITLED.fullmatch(opening)) else _CALLED.findall(opening)
-    for part in (opening, opening.split("\n", 1)[0], first_sentence(opening), *opened, *named):
+    first = first_sentence(opening)
+    for part in (opening, opening.split("\n", 1)[0], first, _BECAUSE.split(first)[0], *opened, *named):
         equal = equal_option(part, options)
         if equal is not None:
             return equal, "option text alone"
-    first = first_sentence(opening)
     first_clause = equal_option(first.split(",", 1)[0], options)
     if first_clause is not None and _is_common(first_clause, options) and not _REFUSES.search(first):
         return first_clause, "option text first"
@@ -192,8 +195,11 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
         return None
     sentences = list(_told(text))
     concluding = [sentence for sentence in sentences if _CONCLUDES.match(sentence)]
-    for sentence in (*concluding[-1:], *sentences[:1]):
-        asserted = _asserted(sentence[:_LONGEST], options, is_cut_off=text.endswith(sentence))
+    only_one = len(sentences) <= _FEW and len(mentioned_options(text, options)) == 1
+    for sentence in (*concluding[-1:], *sentences[:1], *(sentences[-1:] if only_one else ())):
+        asserted = equal_option(_CONCLUDES.sub("", sentence[:_LONGEST], count=1), options)
+        if asserted is None:
+            asserted = _asserted(sentence[:_LONGEST], options, is_cut_off=text.endswith(sentence))
         if asserted is not None:
             return asserted, "option text asserted"
     return None
@@ -217,6 +223,7 @@ def _asserted(sentence: str, options: tuple[str, ...], *, is_cut_off: bool) -> i
     if len(mentioned) != 1:
         return None
     index, before, after = mentioned[0]
+    before = before.rsplit(" but ", 1)[-1]
     if (is_cut_off and after) or re.match(r"(?:and|or)\b|[和或与及]", after):
         return None
     if _is_common(index, options) or _HEDGES.search(before) or not _ASSERTS.search(before):

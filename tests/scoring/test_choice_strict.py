@@ -382,6 +382,21 @@ def test_rules_are_named():
             "A. ✗\nC. ✓",
         ),
         *("{'answer': 'C', 'reason': 'A is dark'}", '{"response": "C"}', "<final_answer>C</final_answer>", "boxed{C}"),
+        *(
+            "- A) Dog: ❌\n- C) Horse: ✅",
+            "A) Dog: incorrect\nC) Horse: correct, it has hooves",
+            "Option C is the best fit.",
+        ),
+        *(
+            "It can't be told. But if I had to choose, I would select C.",
+            "The answer is likely C, although A can't be excluded.",
+        ),
+        *(
+            "C) Horse. A) is wrong since it has hooves. B) is wrong.",
+            "Therefore, horse.",
+            "Horse because of the hooves.",
+        ),
+        *("It has hooves. The mane suggests a horse.", "The kind is not said, but it appears to be a horse."),
         *("选项为C", "答案就是C", "显然是C", "Horse - C", "Horse, C", "Answer ⇒ C"),
         *("On the horse.", "This animal can be classified as a horse.", "The arrow points to the horse."),
     ],
