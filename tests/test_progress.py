@@ -56,10 +56,11 @@ def test_the_rate_is_that_of_the_last_half_minute() -> None:
 
 def test_a_rerun_takes_the_place_of_the_earlier_result() -> None:
     progress = Progress(2, now=0.0)
-    wrong, right = result("wrong", usage={"total_tokens": 7}), result(usage={"total_tokens": 7})
-    progress.add(wrong, None, now=1.0)
-    progress.add(right, wrong, now=2.0)
-    assert progress.line(2.0) == "1/2, 100.0 % right, 1.0/s, 0:01 left, 7 tokens"
+    failed, right = result("error"), result(usage={"total_tokens": 7})
+    progress.add(failed, None, now=1.0)
+    progress.add(right, failed, now=2.0)
+    progress.add(right, right, now=2.0)  # the same reply, scored once more
+    assert progress.line(2.0) == "1/2, 100.0 % right, 1.5/s, 0:01 left, 7 tokens"
 
 
 def test_reused_replies_are_not_spent() -> None:

@@ -36,12 +36,12 @@ class Progress:
             self._count(earlier, -1)
         self._count(result, 1)
         self._graded = self._graded or result.outcome is Outcome.SCORED
-        self._tokens += 0 if earlier is not None else tokens_spent(result)
         self._arrivals.append(now)
 
     def _count(self, result: Result, sign: int) -> None:
         self._done += sign
         self._errors += sign * (result.outcome is Outcome.ERROR)
+        self._tokens += sign * tokens_spent(result)
         if result.outcome.answered and result.score is not None:
             self._answered += sign
             self._points += sign * result.score
