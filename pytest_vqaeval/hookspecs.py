@@ -34,7 +34,8 @@ def pytest_vqa_request(sample: Sample, body: dict[str, Any]) -> dict[str, Any] |
     Called once per sample, however often the request is tried, in the threads that ask ahead: several calls run at
     once, and none may wait long. The body is part of the key under which a reply is stored: a changed body is another
     request. Pictures are texts (data URLs), whose `str()` describes them; where they are left alone their bytes need
-    not be copied. An exception is the error of this sample. Only models behind a server have a body.
+    not be copied. An exception is the error of this sample. Only models behind a server have a body; the requests to
+    judges are left as they are.
     """
 
 
