@@ -17,6 +17,7 @@ from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
 from pytest_vqaeval.usage import ANSWER, JUDGE, Usage, judge_usage_of, usage_of
 
+WORKER_LOST = "the xdist worker crashed"  # an error that no gate allows
 NO_VALUE = "(none)"  # of a grouping field that a record lacks
 
 

@@ -18,14 +18,14 @@ import pytest
 
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.evaluation import Evaluation
-from pytest_vqaeval.gates import Exit, GateResult, Verdict, exit_code
-from pytest_vqaeval.gates.saving import Saving, save_baseline
-from pytest_vqaeval.gates.session import GateSettings, allowed_errors, judge_session
+from pytest_vqaeval.gates import Exit
+from pytest_vqaeval.gates.keeper import Gatekeeper
+from pytest_vqaeval.gates.session import GateSettings
 from pytest_vqaeval.judging.prompt import JudgePrompt
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
 from pytest_vqaeval.reports import github, terminal
 from pytest_vqaeval.reports import json as json_report
-from pytest_vqaeval.results import Identity, Result, Summary, summarize
+from pytest_vqaeval.results import WORKER_LOST, Identity, Result, Summary, summarize
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.store import RunFolder, Selection, final_results, find_run, new_run
@@ -50,13 +50,10 @@ class Run:
         self._progress: ProgressDisplay | None = None
         self._unreached = False  # selected samples without any report, not even that they were skipped
         self._summary: Summary | None = None
-        self._gates: list[GateResult] = []
         self._servers: list[tuple[str, int, int, str]] = []  # what each did, for each worker
-        self._saving: Saving | None = None  # what became of the baseline file, where one was asked for
         self._error_reports: set[Identity] = set()
-        self._gate_settings = GateSettings.read(
-            settings.gates, settings.baseline, settings.alpha, settings.margin, self._out
-        )
+        gates = GateSettings.read(settings.gates, settings.baseline, settings.alpha, settings.margin, self._out)
+        self._keeper = Gatekeeper(gates, settings.save_baseline)
 
     def header(self) -> str:
         """The line in pytest's header."""
@@ -196,7 +193,7 @@ class Run:
         """Xdist reports the sample that a crashed worker was on, without a result."""
         if report.failed:
             for row in self._rows_of(report.nodeid):
-                self._add(replace(row, outcome=Outcome.ERROR, error="the xdist worker crashed"), report)
+                self._add(replace(row, outcome=Outcome.ERROR, error=WORKER_LOST), report)
 
     def _rows_of(self, nodeid: str) -> list[Result]:
         return [row for row in self._selection().rows if row.nodeid == nodeid]
@@ -214,7 +211,8 @@ class Run:
             if self._folder:
                 self._folder.discard()
             self._folder = None
-            self._gates = self._judge_gates(Summary([])) if session.testscollected else []
+            if session.testscollected:
+                self._judge_gates(Summary([]))
         elif not selection.rows:
             self._unwritten = "selected.jsonl of the run is missing: how many samples it lacks can't be told"
         else:
@@ -222,34 +220,24 @@ class Run:
             self._unreached = any(self._was_never_reached(result) for result in results)
             self._summary = summarize(selection.abouts, results)
             self._config.hook.pytest_vqa_summary(summary=self._summary)
-            self._gates = self._judge_gates(self._summary)
+            self._judge_gates(self._summary)
         session.exitstatus = self._write(self._exit_code(session))
 
     def _was_never_reached(self, result: Result) -> bool:
         return result.outcome is Outcome.NOT_RUN and result.nodeid not in self._skipped
 
-    def _judge_gates(self, summary: Summary) -> list[GateResult]:
-        """All gates; then the baseline file, if one was asked for and the run may become one."""
-        gates = judge_session(summary, self._gate_settings, self._generation)
-        if file := self._settings.save_baseline:
-            self._written(lambda: self._save(file, summary, gates))
-        return gates
-
-    def _save(self, file: Path, summary: Summary, gates: list[GateResult]) -> None:
-        self._saving = save_baseline(file, summary, gates, self._generation)
+    def _judge_gates(self, summary: Summary) -> None:
+        self._written(lambda: self._keeper.judge(summary, self._generation))
 
     def _exit_code(self, session: pytest.Session) -> int:
-        summary = self._summary or Summary([])
-        spoken_for = self._wrong_reports + len(self._error_reports & allowed_errors(summary, self._gates))
-        code = exit_code(
+        return self._keeper.exit_code(
             int(session.exitstatus),
-            only_wrong_answers=0 < session.testsfailed == spoken_for,
+            failures=session.testsfailed,
+            wrong=self._wrong_reports,
+            errors=self._error_reports,
             stopped=self._stopped or self._unwritten is not None,
             unreached=self._unreached,
-            verdicts=[gate.verdict for gate in self._gates],
         )
-        unsaved = self._saving is not None and not self._saving.done
-        return Exit.FAILED if unsaved and code in (Exit.OK, Exit.INCONCLUSIVE) else code
 
     @property
     def _generation(self) -> dict[str, Any]:
@@ -300,7 +288,7 @@ class Run:
             "seconds": round(time.time() - self._started, 1),
             "throttled_s": self._throttled_s,
         }
-        report = json_report.build(summary, self._gates, about, code)
+        report = json_report.build(summary, self._keeper.gates, about, code)
         file, folder = self._settings.json, self._folder
         if file and not self._written(lambda: json_report.write(file, report)):
             code = Exit.USAGE
@@ -309,7 +297,7 @@ class Run:
             header = {**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]}
             if not self._written(lambda: folder.write_header(header)):
                 code = Exit.USAGE
-        if not self._written(lambda: github.append_summary(summary, self._gates)):
+        if not self._written(lambda: github.append_summary(summary, self._keeper.gates)):
             code = Exit.USAGE
         return code
 
@@ -341,7 +329,7 @@ class Run:
             if self._summary:
                 printer.summary(self._summary, self._folder.path if self._folder else None, self._throttled_s)
                 printer.servers([*self._servers, *self._evaluation.servers()])
-            printer.gates(self._gates, self._saving)
+            printer.gates(self._keeper.gates, self._keeper.saving)
             if self._unwritten:
                 printer.unwritten(self._unwritten)
         finally:
@@ -351,10 +339,10 @@ class Run:
 
     def _colour(self, stats: dict[str, list[Any]]) -> None:
         """Red in the last line: pytest paints it so if there is a category `failed`, even an empty one."""
-        failed = [gate for gate in self._gates if gate.verdict is Verdict.FAIL]
+        failed = self._keeper.failed
         if failed:
             stats["gate failed"] = failed
-        if failed or (not self._gates and self._wrong_reports):
+        if failed or (not self._keeper.gates and self._wrong_reports):
             stats.setdefault("failed", [])
 
 

@@ -95,6 +95,24 @@ def test_the_pieces_of_a_run_that_broke_off(models: Path, pytester: pytest.Pytes
     assert "12 samples:\n  6 correct, 6 wrong, 0 unparsed, 0 truncated, 0 empty, 0 error" in capsys.readouterr().out
 
 
+def test_allowed_errors_are_allowed_on_the_merge_but_no_lost_worker(
+    models: Path, pytester: pytest.Pytester, capsys: Out
+) -> None:
+    whole = models.joinpath("even.jsonl").read_text()
+    models.joinpath("even.jsonl").write_text("".join(whole.splitlines(keepends=True)[:11]))
+    part = run(pytester, "part").resolve()  # one error
+    gates = ["--vqa-fail-under=0.4", "--vqa-max-errors=1"]
+    assert main(["merge", str(part), "-o", "one", "--vqa-fail-under=0.4"]) == 1
+    assert main(["merge", str(part), "-o", "two", *gates]) == 0
+    samples = part / "samples.jsonl"
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    for line in lines:
+        if line["outcome"] == "error":
+            line["error"] = "the xdist worker crashed"
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["merge", str(part), "-o", "three", *gates]) == 1
+
+
 def test_two_verdicts_on_one_sample_are_an_error(models: Path, pytester: pytest.Pytester, capsys: Out) -> None:
     first = run(pytester, "first")
     assert main(["merge", str(first), str(first), "-o", "same", "--vqa-fail-under=0.5"]) == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_vqaeval.errors import UsageError
+from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.gates.session import GateSettings
 from pytest_vqaeval.settings import GATES, OPTIONS, gates_of
 
@@ -26,8 +27,8 @@ def add_gate_options(parser: argparse.ArgumentParser) -> None:
             )
 
 
-def read_gate_options(asked: argparse.Namespace) -> tuple[GateSettings, Path | None]:
-    """The gates, and the file of `--vqa-save-baseline`.
+def read_gate_options(asked: argparse.Namespace) -> Gatekeeper:
+    """The gates, and the baseline file that is to be saved.
 
     Raises:
         UsageError: a value that can't be used.
@@ -41,4 +42,4 @@ def read_gate_options(asked: argparse.Namespace) -> tuple[GateSettings, Path | N
                 raise UsageError(f"{option.flag}: {error}") from None
             values[option.name] = read if option.many else read[-1] if read else None
     settings = GateSettings.read(gates_of(values), values["baseline"], values["alpha"], values["margin"], asked.out)
-    return settings, values["save_baseline"]
+    return Gatekeeper(settings, values["save_baseline"])

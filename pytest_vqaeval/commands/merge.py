@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,13 @@ from typing import Any
 from pytest_vqaeval.commands.gateoptions import add_gate_options, read_gate_options
 from pytest_vqaeval.commands.runs import add_out_option
 from pytest_vqaeval.errors import StoreError, UsageError
-from pytest_vqaeval.gates import Exit, GateResult, exit_code
-from pytest_vqaeval.gates.saving import save_baseline
-from pytest_vqaeval.gates.session import allowed_errors, judge_session
+from pytest_vqaeval.gates import Exit
+from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.merge import Merged, merge, models_of
 from pytest_vqaeval.reports import github
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports.terminal import by_benchmark, gate_lines
-from pytest_vqaeval.results import Summary, summarize
+from pytest_vqaeval.results import WORKER_LOST, summarize
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import RunFolder, Selection, StoredRun, find_run, read_run
 
@@ -43,22 +43,23 @@ def run(asked: argparse.Namespace) -> int:
         UsageError: a run that is not there, or runs that don't go together.
         StoreError: the folder can't be written.
     """
-    settings, baseline = read_gate_options(asked)
+    keeper = read_gate_options(asked)
     runs = [read_run(find_run(asked.out, name).path) for name in asked.runs]
     merged = merge(runs)
     folder = _new_folder(asked.folder)
     summary = summarize(merged.abouts, merged.results)
     header = _header(runs)
-    generation = header["settings"].get("generation", {})
-    gates = judge_session(summary, settings, generation)
-    saving = save_baseline(baseline, summary, gates, generation) if baseline else None
-    code = Exit.FAILED if saving and not saving.done else _exit_code(summary, gates)
+    keeper.judge(summary, header["settings"].get("generation", {}))
+    gates, saving = keeper.gates, keeper.saving
+    code = _exit_code(merged, keeper)
     report = json_report.build(summary, gates, header, code)
     _write(folder, runs, merged, {**header, **{name: report[name] for name in ("benchmarks", "gates", "exit_code")}})
     github.append_summary(summary, gates)
     if asked.json:
         json.dump(report, sys.stdout, ensure_ascii=False, indent=1)
         print()
+        if saving and not saving.done:
+            print(saving.said, file=sys.stderr)
     else:
         for title, lines in by_benchmark(summary):
             print(f"== {title}", *lines, "", sep="\n")
@@ -67,20 +68,19 @@ def run(asked: argparse.Namespace) -> int:
     return code
 
 
-def _exit_code(summary: Summary, gates: Sequence[GateResult]) -> int:
+def _exit_code(merged: Merged, keeper: Gatekeeper) -> int:
     """As that of one run of all samples would have been."""
-    allowed = allowed_errors(summary, gates)
-    rows = [row for report in summary.benchmarks for row in report.overall.results]
-    errors = any(row.outcome is Outcome.ERROR and row.identity not in allowed for row in rows)
-    wrong = any(row.outcome.counts_wrong for row in rows)
-    unreached = any(row.outcome is Outcome.NOT_RUN for row in rows)
-    pytest_code = Exit.FAILED if wrong or errors else Exit.OK
-    return exit_code(
-        pytest_code,
-        only_wrong_answers=not errors,
+    outcomes = Counter(row.outcome for row in merged.results)
+    wrong = sum(count for outcome, count in outcomes.items() if outcome.counts_wrong)
+    errors = {row.identity for row in merged.results if row.outcome is Outcome.ERROR and row.error != WORKER_LOST}
+    failures = wrong + outcomes[Outcome.ERROR]
+    return keeper.exit_code(
+        Exit.FAILED if failures else Exit.OK,
+        failures=failures,
+        wrong=wrong,
+        errors=errors,
         stopped=False,
-        unreached=unreached,
-        verdicts=[gate.verdict for gate in gates],
+        unreached=outcomes[Outcome.NOT_RUN] > 0,
     )
 
 
