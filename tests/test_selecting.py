@@ -77,6 +77,14 @@ def test_exitfirst_stops_and_explains(always_yes: Path, pytester: pytest.Pyteste
     assert "items.py" not in result.stdout.str()
 
 
+def test_the_command_that_runs_one_sample_again_knows_which_options_take_a_value(
+    always_yes: Path, pytester: pytest.Pytester
+) -> None:
+    pytester.runpytest(*ALL)
+    result = pytester.runpytest("--vqa-offline", "shapes.vqa.yaml", "--vqa-model", "m", "--vqa-resume", "--vqa-show=1")
+    result.stdout.fnmatch_lines(["again        pytest --vqa-offline --vqa-model=m 'shapes.vqa.yaml::en[[]q1]'"])
+
+
 def test_last_failed_asks_the_wrong_ones_again(always_yes: Path, run: Run) -> None:
     run(*ALL)
     result = run(*ALL, "--lf")

@@ -22,6 +22,7 @@ from pytest_vqaeval.reports.cells import FEW, percent, tally_cells
 from pytest_vqaeval.reports.judge import judge_lines
 from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.settings import OPTIONS
 from pytest_vqaeval.shipped import VARIANTS
 from pytest_vqaeval.usage import Usage
 
@@ -324,20 +325,23 @@ _NOT_AGAIN = (
     "--vqa-save-baseline",
     "--vqa-show",
     "--vqa-out",
+    "--vqa-resume",  # of one sample alone it would be the end of the run that is resumed
 )
 
 
 def _own_options(config: pytest.Config) -> list[str]:
-    options, arguments = [], iter(str(argument) for argument in config.invocation_params.args)
-    for argument in arguments:
+    options = []
+    switches = {option.flag for option in OPTIONS if option.switch}
+    arguments = [str(argument) for argument in config.invocation_params.args]
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         if not argument.startswith("--vqa-"):
             continue
         name, equals, value = argument.partition("=")
-        value = value if equals else next(arguments, "")
+        value = value if equals else following
         if name == "--vqa-header":
             value = value.partition("=")[0] + "=..."
         if name not in _NOT_AGAIN:
-            options.append(f"{name}={value}")
+            options.append(name if name in switches else f"{name}={value}")
     return options
 
 

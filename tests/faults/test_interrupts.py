@@ -32,7 +32,7 @@ def until_it_hangs(server: ModelServer) -> None:
 
 @WORKERS
 def test_ctrl_c_writes_the_run(shapes: Path, start: Start, workers: tuple[str, ...]) -> None:
-    """As a terminal sends it: to all processes."""
+    """As a terminal sends it: to all processes (C21: an abort lost all verdicts, and there was no report)."""
     many(shapes, 100)
     with ModelServer(hangs) as server:
         process = start(f"--vqa-model=m@{server.url}", "--vqa-concurrency=4", *workers, start_new_session=True)

@@ -30,7 +30,7 @@ def numbers(shapes: Path) -> dict[str, object]:
 
 
 def test_twenty_kills_lose_nothing(shapes: Path, start: Start, pytester: pytest.Pytester) -> None:
-    """`kill -9` at a random moment, twenty times, and a last line that was torn now and then."""
+    """`kill -9` at a random moment, twenty times, and a last line that was torn now and then (ES#552)."""
     many(shapes, SAMPLES)
     with ModelServer(mixed) as server:
         pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}", "--vqa-out=undisturbed")
@@ -94,7 +94,7 @@ def test_a_torn_line_stays_alone(shapes: Path, pytester: pytest.Pytester) -> Non
 
 
 def test_rows_that_a_session_did_not_select_are_not_of_the_run(shapes: Path, pytester: pytest.Pytester) -> None:
-    """A sample that the data lost since, and one that `-k` leaves out, do not come back out of the files."""
+    """A sample that the data lost since, and one that `-k` leaves out, do not come back (ES PR#1657)."""
     with ModelServer(lambda request: Answer(right(number_of(request.text)))) as server:
         pytester.runpytest(*ALL, f"--vqa-model=m@{server.url}")
         write_rows(shapes / "shapes", rows()[2:])
