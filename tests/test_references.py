@@ -139,7 +139,7 @@ def test_a_scorer_of_ones_own_is_not_tried_on_a_made_up_question() -> None:
 
 
 def test_a_missing_extra_stops_the_run_before_anything_is_asked(
-    run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    xdist_options: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C20: never a score of 0 for what could not be computed."""
     write(pytester.path / "q.jsonl", [ask(f"q{n}", answer="yes") for n in range(9)])
@@ -147,8 +147,10 @@ def test_a_missing_extra_stops_the_run_before_anything_is_asked(
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     with ModelServer("yes") as server:
         command = ("q.jsonl", f"--vqa-model=m@{server.url}", "--vqa-json=out.json", "-p", "no:cacheprovider")
-        result = pytester.runpytest_subprocess(*command)
+        result = pytester.runpytest_subprocess(*xdist_options, *command)
     assert (result.ret, server.count) == (4, 0)
     said = "an extra is missing for the scorer text_overlap: pip install 'pytest-vqaeval[[]text]'"
     result.stdout.fnmatch_lines([f"*{said}*"])
-    assert counts_of(pytester.path) == {"error": 1, "not_run": 8}
+    counts = counts_of(pytester.path)
+    assert counts.keys() == {"error", "not_run"}
+    assert counts["error"] <= 2  # one for each worker
