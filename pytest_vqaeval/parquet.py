@@ -121,9 +121,8 @@ def _opened(file: Path | Remote) -> Iterator[Any]:
         raise MissingExtra("parquet files", "parquet") from None
     try:
         place = file if isinstance(file, Path) else file.stream()
-        with ParquetFile(
-            place, pre_buffer=place is not file
-        ) as source:  # a server is asked once for columns side by side
+        on_server = place is not file  # which is asked once for columns that lie side by side
+        with ParquetFile(place, pre_buffer=on_server) as source:
             yield source
     except (ArrowException, OSError, ValueError, OverflowError) as error:
         raise _broken(file, error) from None

@@ -204,13 +204,35 @@ def test_stored_replies_need_no_archive(hub: HubServer, always_yes: Path, monkey
     first = Archive(data.folder, data=data).fingerprint("pics.zip")
     data.close()
     asked = len(hub.seen)
+    shutil.rmtree(always_yes / "cache/shapes")
     data = data_of(always_yes, Hub())
-    assert (
-        Archive(data.folder, data=data).fingerprint("pics.zip")
-        == first
-        == fingerprint(always_yes / "served/o/d/pics.zip")
-    )
+    assert Archive(data.folder, data=data).fingerprint("pics.zip") == first
+    assert first == fingerprint(always_yes / "served/o/d/pics.zip")
     assert len(hub.seen) == asked
+
+
+def test_of_the_whole_file_no_pieces_are_left(
+    hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datas, "SMALL_BYTES", 100)
+    data = data_of(always_yes, Hub())
+    Archive(data.folder, data=data).read("pics.zip!p/3.jpg")
+    pieces = always_yes / "cache/shapes/pics.zip.pieces"
+    assert pieces.exists()
+    data_of(always_yes, Hub(whole=True)).fetch_all()
+    assert sorted(file.name for file in pieces.parent.glob("[!.]*")) == ["pics.zip", "q.jsonl"]
+
+
+def test_the_users_own_large_files_are_not_taken_for_the_fetched(
+    hub: HubServer, always_yes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_of(always_yes, Hub()).fetch("q.jsonl")
+    own = always_yes / "own/shapes/q.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text("other")
+    monkeypatch.setattr(datas, "SMALL_BYTES", 0)
+    assert data_of(always_yes, Hub(always_yes / "own")).facts("q.jsonl", str) == {"size": 5}
+    assert set(data_of(always_yes, Hub()).facts("q.jsonl", str)) == {"size", "sha256"}
 
 
 def test_a_server_without_ranges_gives_the_whole_zip(
