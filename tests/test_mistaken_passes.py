@@ -114,6 +114,7 @@ def test_errors_that_are_allowed_and_no_others(shapes: Path, run: Run) -> None:
         assert run(*ALL, model, "--vqa-fail-under=0.4", "--vqa-max-errors=1").ret == 0
         assert run(*ALL, model, "--vqa-fail-under=0.4", "--vqa-max-errors=0").ret == 1
         assert run(*ALL, model, "--vqa-fail-under=0.4", "--vqa-max-errors=shapes/zh=1").ret == 1  # it is of en
+        assert run(*ALL, model, "--vqa-max-errors=1", "-k", "not zh").ret == 1  # that gate did not pass
         shapes.joinpath("test_other.py").write_text("def test_fails(): assert 0\n")
         assert run(*ALL, "test_other.py", model, "--vqa-max-errors=1").ret == 1
 
