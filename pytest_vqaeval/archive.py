@@ -10,6 +10,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_vqaeval.data import is_there
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.zips import MAX_BYTES, LocalBytes, ZipReader
 
@@ -97,7 +98,7 @@ class Archive:
     def _only_published(self, name: str) -> bool:
         """The file is not on this machine, but a hub has it."""
         published = self._data.published if self._data else ()
-        return name in published and not any(path.is_file() for path in self._places(name))
+        return name in published and not any(is_there(path) for path in self._places(name))
 
     def _open(self, name: str) -> FileIO:
         for path in self._places(name):

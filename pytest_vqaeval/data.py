@@ -48,7 +48,7 @@ class Data:
 
     def find(self, name: str) -> Path | None:
         """A file of this machine."""
-        return next((path for folder in self.folders if (path := folder / name).is_file()), None)
+        return next((path for folder in self.folders if is_there(path := folder / name)), None)
 
     def names(self, pattern: str) -> list[str]:
         """The files of a name or pattern: those of the user's own folder, else those that are published.
@@ -147,13 +147,15 @@ class Data:
         fetched = published is not None and (path is None or path.is_relative_to(self._hub.cache))
         known = dict(self._hub.lock.facts(self.title(name))) if fetched else {}
         if path:
-            known["size"] = path.stat().st_size
+            with suppress(OSError):  # whoever reads it says so
+                known["size"] = path.stat().st_size
         if name.endswith(".zip"):
             known.pop("sha256", None)  # the directory says as much, wherever the zip came from
             with suppress(DataError):
                 known["members_sha256"] = directory_of(name)
-        elif path and known["size"] <= SMALL_BYTES:
-            known["sha256"] = sha256_of(path)
+        elif path and known.get("size", SMALL_BYTES) < SMALL_BYTES:
+            with suppress(OSError):
+                known["sha256"] = sha256_of(path)
         return {fact: known[fact] for fact in _FACTS if fact in known}
 
     def close(self) -> None:
@@ -230,6 +232,14 @@ def footer_hash(file: RangeFile) -> str:
         return hashlib.sha256(file.read_at(file.size - 8 - length, length + 8)).hexdigest()
     except (ValueError, OverflowError, OSError):
         raise DataError(f"{file.name} is no parquet file") from None
+
+
+def is_there(path: Path) -> bool:
+    """It is a file, or can't be looked at: that is for its reader to say, and no reason to fetch another."""
+    try:
+        return path.is_file()
+    except OSError:
+        return True
 
 
 def sha256_of(path: Path) -> str:

@@ -5,6 +5,7 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,6 +171,26 @@ def test_files_by_pattern(hub: HubServer, always_yes: Path, monkeypatch: pytest.
     shutil.copy(always_yes / "served/o/d/q.jsonl", always_yes / "own/shapes/mine.jsonl")
     data = data_of(always_yes, Hub(always_yes / "own"))
     assert data.names("*.jsonl") == ["mine.jsonl"]
+
+
+def test_a_file_that_may_not_be_read_is_not_made_good_by_a_download(
+    hub: HubServer, pytester: pytest.Pytester, always_yes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = always_yes / "own/shapes/q.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text("{}")
+    really = Path.open
+
+    def refuse(self: Path, *arguments: Any, **options: Any) -> Any:
+        if self == own:
+            raise PermissionError(13, "Permission denied")
+        return really(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    result = pytester.runpytest(*RUN, f"--vqa-data={always_yes}/own")
+    result.stdout.fnmatch_lines([f"2 x {own} can't be read: Permission denied"])
+    assert result.ret == 1
+    assert not [seen for seen in hub.seen if "q.jsonl" in seen.path]
 
 
 def test_a_pattern_of_any_depth(hub: HubServer, always_yes: Path) -> None:
