@@ -10,7 +10,7 @@ from importlib import import_module
 from pytest_vqaeval.errors import VqaError
 from pytest_vqaeval.gates import Exit
 
-COMMANDS = ("compare", "data", "describe", "merge", "show")
+COMMANDS = ("compare", "data", "describe", "html", "merge", "show")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

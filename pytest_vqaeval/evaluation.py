@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_vqaeval.archive import Archive
+from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.asking import Asked, Asker
 from pytest_vqaeval.data import Data
 from pytest_vqaeval.dataset import open_archive
@@ -23,7 +24,7 @@ from pytest_vqaeval.media import MediaCache, Reader
 from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, model_labels
 from pytest_vqaeval.remote.progress import Progress
 from pytest_vqaeval.replies import ReplyStore
-from pytest_vqaeval.results import NO_VALUE, About
+from pytest_vqaeval.results import NO_VALUE, About, Source
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scorerule import TRIAL, parts_of
 from pytest_vqaeval.scoring import BUILT_IN
@@ -271,8 +272,18 @@ class Evaluation:
             judge=panel.to_json() if panel else {},
             metrics=[[metric.name, metric.kind] for metric, _ in spec.metrics],
             gates=[rule_to_json(rule) for rule in spec.gates],
+            source=self._source(spec),
         )
         self._collected[spec.name] = samples
+
+    def _source(self, spec: Spec) -> Source:
+        """Where the benchmark was read from, so that its questions can be read again when the run is over."""
+
+        def shown(path: Path) -> str:
+            return os.path.relpath(path, self._started_in)
+
+        data, roots = self.settings.data, media_roots(self.settings.media_root)
+        return Source(shown(spec.path), shown(data) if data else None, tuple(map(shown, roots)))
 
     @cached_property
     def asker(self) -> Asker:

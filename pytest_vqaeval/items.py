@@ -17,15 +17,17 @@ from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.lookahead import LookAhead, has_own_fixture, order_of, shared_fixtures
 from pytest_vqaeval.media import Reader
 from pytest_vqaeval.models import Model, as_model
-from pytest_vqaeval.names import one_line
+from pytest_vqaeval.names import cut_middle, one_line
 from pytest_vqaeval.reply import Reply
-from pytest_vqaeval.reports.block import explain
+from pytest_vqaeval.reports.block import explain, place_of
 from pytest_vqaeval.request_hook import request_change
-from pytest_vqaeval.results import Result
+from pytest_vqaeval.results import Result, in_utf8
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring import as_score
 from pytest_vqaeval.scoring.base import Outcome, Score
 from pytest_vqaeval.store import Selection
+
+_LONGEST_DETAIL = 400  # characters; a normal form may be as long as the reply
 
 
 def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> Reply:
@@ -137,9 +139,15 @@ def score(evaluation: Evaluation, sample: Sample, reply: Any) -> Score:
 
 def check(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_score: Any) -> None:
     """The body of every sample's test: fails if the answer counts as wrong."""
-    verdict = vqa_evaluation.running.score = as_score(vqa_score)
+    running = vqa_evaluation.running
+    verdict = running.score = as_score(vqa_score)
     if verdict.outcome.counts_wrong:
-        pytest.fail(explain(vqa_sample, verdict, vqa_evaluation.running.asked), pytrace=False)
+        asked = running.asked
+        facts = {**_of_reply(asked), **_of_score(verdict)}
+        result = _blank(running.item, vqa_sample, vqa_evaluation, **facts)
+        question, media, sent = (asked.question, asked.media, asked.sent) if asked else (None, None, None)
+        said = explain(result, question, media=media, sent=sent, where=place_of(vqa_sample))
+        pytest.fail(said, pytrace=False)
 
 
 def model_label_of(item: pytest.Item, evaluation: Evaluation) -> str:
@@ -201,7 +209,7 @@ def attach_result(
         facts["where"] = sample.where
     result = _blank(item, sample, evaluation, **facts)
     if result.outcome is not Outcome.NOT_RUN:
-        report.vqa = result.to_json()  # type: ignore[attr-defined]
+        report.vqa = in_utf8(result.to_json())  # type: ignore[attr-defined]
         _note_properties(item, result)
 
 
@@ -214,13 +222,7 @@ def _note_properties(item: pytest.Item, result: Result) -> None:
 
 def _verdict(score: Score | None, call: pytest.CallInfo[None]) -> dict[str, Any]:
     if score is not None:
-        return {
-            "outcome": score.outcome,
-            "guessed": score.guessed,
-            "score": score.value,
-            "metrics": dict(score.metrics),
-            "extracted": score.extracted,
-        }
+        return _of_score(score)
     if call.excinfo is None or isinstance(call.excinfo.value, pytest.skip.Exception):
         return {"outcome": Outcome.NOT_RUN}
     if isinstance(call.excinfo.value, pytest.fail.Exception):
@@ -239,6 +241,17 @@ def _attempts(call: pytest.CallInfo[None]) -> dict[str, Any]:
     """How many requests failed, where there is no reply to tell."""
     error = call.excinfo.value.__context__ if call.excinfo else None
     return {"attempts": error.attempts} if isinstance(error, ModelError) else {}
+
+
+def _of_score(score: Score) -> dict[str, Any]:
+    return {
+        "outcome": score.outcome,
+        "guessed": score.guessed,
+        "score": score.value,
+        "metrics": dict(score.metrics),
+        "extracted": score.extracted,
+        "details": {label: cut_middle(text, _LONGEST_DETAIL) for label, text in score.details.items()},
+    }
 
 
 def _of_reply(asked: Asked | None) -> dict[str, Any]:

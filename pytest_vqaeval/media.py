@@ -61,6 +61,11 @@ class Media:
         start = source[:MAX_SHOWN]
         return start if start.isprintable() else repr(start)
 
+    @property
+    def identity(self) -> Hashable:
+        """What it is known by: its name, or a hash of its content."""
+        return _identity(_inner(self.source, self.kind))
+
 
 class Encoded(str):
     """A medium as it is sent: `data:image/jpeg;base64,…`, audio as bare base64. ASCII without quotes or backslashes.
@@ -162,7 +167,7 @@ class MediaCache:
         return encoded
 
     def _once(self, media: Media, reader: Reader) -> str:
-        key = (id(reader), media.kind, _identity(_inner(media.source, media.kind)))
+        key = (id(reader), media.kind, media.identity)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

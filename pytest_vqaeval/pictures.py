@@ -6,7 +6,7 @@ import io
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.sniff import sniff
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000")
 """What Pillow may take a picture for. It knows more, but some have no signature, and EPS would run Ghostscript."""
 JPEG_QUALITY = 90
+THUMBNAIL_QUALITY = 72
 
 
 def inspect_image(content: bytes, source: str) -> tuple[str, tuple[int, int]]:
@@ -59,6 +60,34 @@ def shrink_image(content: bytes, source: str, max_pixels: int) -> tuple[bytes, s
         else:
             small.save(saved, "PNG", icc_profile=profile)
     return saved.getvalue(), "image/jpeg" if is_jpeg else "image/png", small.size
+
+
+def thumbnail(content: bytes, source: str, side: int) -> bytes:
+    """A copy for looking at, upright, as WebP; no side is longer than `side` pixels.
+
+    Raises:
+        DataError: it is no picture or does not decode.
+    """
+    from PIL import ImageOps
+
+    with _opened(content, source) as image:
+        image.draft("RGB", (side, side))  # a JPEG need not be decoded in full
+        upright = ImageOps.exif_transpose(image)
+        plain = _eight_bits(upright).convert("RGBA" if image.has_transparency_data else "RGB")
+        plain.thumbnail((side, side))
+        saved = io.BytesIO()
+        plain.save(saved, "WEBP", quality=THUMBNAIL_QUALITY, method=2)
+    return saved.getvalue()
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """Deeper greys, which Pillow would cut off at 255, spread from black to white."""
+    if image.mode not in ("I", "I;16", "I;16B", "I;16L", "F"):
+        return image
+    deep = image.convert("F")
+    low, high = cast("tuple[float, float]", deep.getextrema())
+    scale = 255 / (high - low) if high > low else 0.0
+    return deep.point(lambda value: value * scale - low * scale).convert("L")
 
 
 def fitting_size(size: tuple[int, int], max_pixels: int) -> tuple[int, int]:

@@ -42,6 +42,7 @@ class Result:
         attempts: requests that it took, or that failed.
         fields: the record's values of the grouping fields.
         units: for each metric over several samples, the name of those that it belongs to and how many they are.
+        details: what the scorer said for people (`Score.details`).
         error: why there is no reply or no verdict.
         where: the place of the record (`file:line`), with which the error may begin; only where there is an error.
         fatal: the error stopped the run.
@@ -63,6 +64,7 @@ class Result:
     metrics: Mapping[str, float] = field(default_factory=dict)
     reply: str | None = None
     extracted: str | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
     reference: Sequence[str] = ()
     finish_reason: str | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -116,6 +118,15 @@ class Result:
             raise ValueError(f"score {score}")
         known = {key: value for key, value in row.items() if key in _KNOWN}
         return cls(**{**known, "outcome": Outcome(row["outcome"])})
+
+
+def in_utf8(value: Any) -> Any:
+    """The value with U+FFFD for lone surrogates: what xdist carries can have none, or its worker ends."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {in_utf8(key): in_utf8(inner) for key, inner in value.items()}
+    return [in_utf8(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _empty(value: object) -> bool:
@@ -253,6 +264,21 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Where a benchmark was read from; paths are relative to the folder that pytest was started in.
+
+    Attributes:
+        spec: the spec, or the data file that is a benchmark by itself.
+        data: the folder of `--vqa-data`, if it was given.
+        media_roots: those of the run's settings.
+    """
+
+    spec: str
+    data: str | None
+    media_roots: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class About:
     """What the reports must know of a benchmark beside its results; written by the process that collected it.
 
@@ -280,6 +306,17 @@ class About:
     files: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)
     metrics: Sequence[Sequence[str]] = ()
+    source: Source | None = None
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> About:
+        """The inverse of `asdict`; keys of later versions are ignored."""
+        known = {key: value for key, value in row.items() if key in _ABOUT_KEYS}
+        source = known.pop("source", None)
+        return cls(**known, source=Source(**source) if source else None)
+
+
+_ABOUT_KEYS = frozenset(f.name for f in fields(About))
 
 
 @dataclass(frozen=True)

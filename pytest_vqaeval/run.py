@@ -6,6 +6,7 @@ A pytest plugin object; with xdist it lives in the controller, without in the on
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -22,13 +23,17 @@ from pytest_vqaeval.gates import Exit
 from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.gates.session import GateSettings
 from pytest_vqaeval.judging.prompt import JudgePrompt
+from pytest_vqaeval.models import is_built_in, served_at
+from pytest_vqaeval.models.endpoint import without_credentials
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
 from pytest_vqaeval.reports import github, terminal
 from pytest_vqaeval.reports import json as json_report
+from pytest_vqaeval.reports.artifacts import write_artifacts
+from pytest_vqaeval.reports.page import write_page
 from pytest_vqaeval.results import WORKER_LOST, Identity, Result, Summary, summarize
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import Settings
-from pytest_vqaeval.store import RunFolder, Selection, final_results, find_run, new_run
+from pytest_vqaeval.store import RunFolder, Selection, final_results, find_run, new_run, read_run
 
 
 class Run:
@@ -255,6 +260,8 @@ class Run:
             },
             "models": self._evaluation.labels,
             "judge": self._judge(),
+            "served": self._served(),
+            "started_in": self._started_in(),
             "settings": {
                 "repeats": settings.repeats,
                 "generation": self._generation,
@@ -263,6 +270,8 @@ class Run:
                 "timeout": settings.timeout,
                 "retries": settings.retries,
                 "headers": [name for name, _ in settings.header],
+                "api_key_env": settings.api_key_env,
+                "max_image_pixels": settings.max_image_pixels,
             },
         }
 
@@ -277,6 +286,20 @@ class Run:
             "generation": dict(settings.judge_generation) or {"temperature": 0},
             "prompt": {"version": prompt.version, "sha256": prompt.sha256},
         }
+
+    def _served(self) -> dict[str, dict[str, Any]]:
+        """What each model is called by its servers, and their addresses, without credentials; not for built-in ones."""
+        named = zip(self._evaluation.labels, self._settings.model, strict=True)
+        served = {label: served_at(name, self._settings.url) for label, name in named if not is_built_in(name)}
+        return {
+            label: {"model": name, "urls": [without_credentials(url) for url in urls]}
+            for label, (name, urls) in served.items()
+        }
+
+    def _started_in(self) -> str | None:
+        """The folder that pytest was started in, relative to the run's."""
+        folder = self._config.invocation_params.dir
+        return os.path.relpath(folder, self._folder.path) if self._folder else None
 
     def _write(self, code: int) -> int:
         """Write the summary to its files; the exit code, which changes if that fails."""
@@ -295,11 +318,21 @@ class Run:
         if folder:
             ended = {**about, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
             header = {**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]}
-            if not self._written(lambda: folder.write_header(header)):
+            if not (self._written(lambda: folder.write_header(header)) and self._write_samples(folder)):
                 code = Exit.USAGE
         if not self._written(lambda: github.append_summary(summary, self._keeper.gates)):
             code = Exit.USAGE
         return code
+
+    def _write_samples(self, folder: RunFolder) -> bool:
+        """The page and the artifacts, from what is stored, as commands write them of a run that is over."""
+        settings = self._settings
+        page, artifacts = settings.html, settings.artifacts
+        if not (page or artifacts):
+            return True
+        stored = read_run(folder.path)
+        done = not page or self._written(lambda: write_page(page, [stored], settings.data, settings.media_root))
+        return (not artifacts or self._written(lambda: write_artifacts(artifacts, stored))) and done
 
     def _written(self, write: Callable[[], None]) -> bool:
         try:
@@ -323,7 +356,8 @@ class Run:
         printer = terminal.Printer(terminalreporter)
         try:
             if self._summary:
-                printer.wrong_answers(self._blocks, self._wrong_reports)
+                folder = self._folder.path if self._folder else None
+                printer.wrong_answers(self._blocks, self._results.values(), folder, self._settings.html)
                 printer.errors(self._results.values())
             yield
             if self._summary:

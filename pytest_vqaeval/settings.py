@@ -6,6 +6,7 @@ folder pytest was started in, a path in an ini file to that file.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -68,6 +69,8 @@ class Settings:
     json: Path | None
     download: bool
     offline: bool
+    html: Path | None
+    artifacts: Path | None
 
     @property
     def gates(self) -> tuple[FailUnder | Limit | MustPass, ...]:
@@ -164,6 +167,12 @@ def _text(text: str, _base: Path) -> str:
 
 def _path(text: str, base: Path) -> Path:
     return (base / Path(_text(text, base)).expanduser()).absolute()
+
+
+def _page(text: str, base: Path) -> Path:
+    if importlib.util.find_spec("jinja2") is None:
+        raise ValueError("needs an extra: pip install 'pytest-vqaeval[html]'")
+    return _path(text, base)
 
 
 def _folder(text: str, base: Path) -> Path:
@@ -393,4 +402,6 @@ OPTIONS = (
         switch=True,
     ),
     Option("offline", "", "use only data that is on this machine", _yes, default=False, switch=True, env="VQA_OFFLINE"),
+    Option("html", "FILE", "write a page with all samples and their pictures (extra: html)", _page),
+    Option("artifacts", "DIR", "write picture, prompt and reply of wrong and errored samples as files", _path),
 )

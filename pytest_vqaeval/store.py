@@ -115,6 +115,15 @@ def read_run(path: Path) -> StoredRun:
 
 
 def write_whole(file: Path, text: str) -> None:
+    """Write a private text file, whole or not at all.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    write_private(file, text.encode("utf-8", "backslashreplace"))
+
+
+def write_private(file: Path, content: bytes) -> None:
     """Write a private file, whole or not at all.
 
     Raises:
@@ -123,8 +132,8 @@ def write_whole(file: Path, text: str) -> None:
     fresh = file.with_name(f".{file.name}-{os.getpid()}")
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
+        with open(descriptor, "wb") as stream:
+            stream.write(content)
         fresh.replace(file)
     except OSError as error:
         fresh.unlink(missing_ok=True)
@@ -205,7 +214,7 @@ class RunFolder:
         selection = Selection([], [])
         for row in read_rows(self.path / _SELECTED):
             if "about" in row:
-                selection.abouts.append(About(**row["about"]))
+                selection.abouts.append(About.from_json(row["about"]))
             else:
                 selection.rows.append(Result.from_json(row))
         return selection

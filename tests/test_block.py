@@ -1,21 +1,81 @@
-"""The block that explains a wrong answer, and the list of errors by cause."""
+"""The block that explains one result, and the list of errors by cause."""
 
 import base64
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_vqaeval.asking import Asked
+import pytest
+
 from pytest_vqaeval.media import Media, encode
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.reports.block import explain
 from pytest_vqaeval.reports.terminal import Printer
 from pytest_vqaeval.results import Result
-from pytest_vqaeval.scoring.base import Outcome, Score
-from tests.conftest import jpeg
+from pytest_vqaeval.scoring.base import Outcome
+from tests.conftest import Run, jpeg
 
-SAMPLE: Any = SimpleNamespace(where="q.jsonl:1", spec=SimpleNamespace(title="Q"))
-WRONG = Score(Outcome.WRONG, "b", 0.0)
+
+def result(**more: object) -> Result:
+    facts = {"outcome": Outcome.WRONG, "reply": "ANSWER: C", "extracted": "C", "reference": ["B"], **more}
+    return Result(benchmark="b", subset="s", id="1", model="m", nodeid="b::s[1]", cluster="1", **facts)
+
+
+def test_options_of_a_choice_are_marked() -> None:
+    picture = {"type": "image_url", "image_url": {"url": Media("image", "a.jpg")}}
+    asked = Question("Which organ?", [{"role": "user", "content": [picture]}], ("B",), ("Brain", "Lung\nleft", "Heart"))
+    lines = explain(result(details={"rule": "answer line"}), asked, where="q.jsonl:1 in B").split("\n")
+    assert lines == [
+        "outcome      wrong",
+        "question     Which organ?",
+        "options      A) Brain",
+        "             B) Lung left   <- reference",
+        "             C) Heart   <- answer",
+        "picture      a.jpg",
+        "sent         user: [image]",
+        "reply        ANSWER: C",
+        "extracted    C",
+        "rule         answer line",
+        "reference    B",
+        "finish       no finish reason given",
+        "record       q.jsonl:1 in B",
+    ]
+    assert "   <- reference and answer" in explain(result(extracted="B"), asked)
+    assert explain(result(extracted="A,C"), asked).count("<- answer") == 2
+
+
+def test_a_graded_answer_shows_its_metrics() -> None:
+    scored = result(outcome=Outcome.SCORED, score=0.5, metrics={"rouge-l-r": 0.5}, details={"common words": "a dog"})
+    text = explain(scored, None)
+    assert "common words a dog\n" in text
+    assert "score        0.5000\nmetrics      rouge-l-r 0.500\n" in text
+
+
+def test_an_error_shows_its_cause() -> None:
+    failed = result(outcome=Outcome.ERROR, reply=None, extracted=None, reference=[], error="HTTP 503")
+    assert explain(failed, None) == "outcome      error\nerror        HTTP 503"
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "\u202etxt", "a\rb", "\x9b31m", "\u2066x"])
+def test_data_and_replies_move_no_cursor(hostile: str) -> None:
+    asked = Question(hostile, [{"role": "user", "content": hostile}], (hostile,), (hostile, "x"))
+    text = explain(result(reply=hostile, extracted=hostile, reference=[hostile], details={"rule": hostile}), asked)
+    assert hostile not in text
+    assert text.replace("\n", "").isprintable()
+
+
+def test_the_line_after_the_first_blocks_says_where_the_others_are(always_yes: Path, run: Run) -> None:
+    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-show=2")
+    result.stdout.fnmatch_lines(
+        [
+            "*= wrong answers (2 of 6 shown) =*",
+            "and 4 more wrong answers (--vqa-show=N prints N of them)",
+            "list         python -m pytest_vqaeval show .vqaeval/runs/*-m --outcome wrong",
+            "page         python -m pytest_vqaeval html .vqaeval/runs/*-m -o vqa.html",
+            "again        the same command with --lf: only what was wrong or had no verdict",
+        ]
+    )
+    assert "more wrong answers" not in run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-show=6").stdout.str()
 
 
 def asking(*sources: Any) -> Question:
@@ -23,23 +83,21 @@ def asking(*sources: Any) -> Question:
     return Question("q", [{"role": "user", "content": [*parts, {"type": "text", "text": "q"}]}], ("a",))
 
 
-def pictures_in(asked: Asked) -> list[str]:
-    lines = explain(SAMPLE, WRONG, asked).splitlines()
-    return [line.removeprefix("picture").strip() for line in lines if line.startswith("picture")]
+def pictures_in(text: str) -> list[str]:
+    return [line.removeprefix("picture").strip() for line in text.splitlines() if line.startswith("picture")]
 
 
 def test_pictures_that_were_sent_and_those_sent_as_urls() -> None:
-    question = asking("a.jpg", "https://host/b.jpg")
-    sent = encode(jpeg(), "a.jpg")
-    found = pictures_in(Asked(question, Reply("b"), (str(sent),), "key"))
-    assert found == [str(sent), "https://host/b.jpg (sent as a URL)"]
+    sent = str(encode(jpeg(), "a.jpg"))
+    text = explain(result(), asking("a.jpg", "https://host/b.jpg"), media=[sent])
+    assert pictures_in(text) == [sent, "https://host/b.jpg (sent as a URL)"]
 
 
-def test_a_stored_reply_names_its_pictures_without_base64() -> None:
+def test_where_nothing_was_sent_pictures_are_named_without_base64() -> None:
     data = base64.b64encode(jpeg()).decode()
     sources = (f"data:image/jpeg;base64,{data}", data, b"bytes", {"path": "p.jpg", "bytes": jpeg()}, "a.jpg")
     names = ["data URL", "base64 text", "embedded image", "p.jpg", "a.jpg"]
-    assert pictures_in(Asked(asking(*sources), Reply("b"))) == [f"{n} (not read: the reply was stored)" for n in names]
+    assert pictures_in(explain(result(), asking(*sources))) == names
 
 
 def error(number: int, said: str) -> Result:

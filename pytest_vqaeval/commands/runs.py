@@ -27,6 +27,14 @@ def add_out_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """`--data` and `--media-root`: for runs whose data has moved, or came from another machine."""
+    parser.add_argument("--data", metavar="DIR", type=Path, help="folder that holds the benchmarks' data folders")
+    parser.add_argument(
+        "--media-root", metavar="DIR", type=Path, action="append", default=[], help="further folder of media"
+    )
+
+
 def open_run(asked: argparse.Namespace) -> StoredRun:
     """The run that RUN names.
 

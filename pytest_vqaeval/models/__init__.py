@@ -74,6 +74,17 @@ def _with_place(label: str, name: str) -> str:
     return f"{label}@{place.hostname}:{place.port}" if place.hostname else label
 
 
+def is_built_in(name: str) -> bool:
+    """The model needs no server: `demo`, `replay:FILE`."""
+    return name == "demo" or name.startswith("replay:")
+
+
+def served_at(name: str, urls: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """`NAME` or `NAME@URL`: the name that its servers know, and their URLs: `urls` where the name has none."""
+    served, at, rest = name.partition("@http")
+    return served, (f"http{rest}",) if at else urls
+
+
 def make_model(name: str, settings: Settings, concurrency: int, options: str = "--vqa") -> Model:
     """The model that `--vqa-model` names.
 
@@ -97,7 +108,7 @@ def make_model(name: str, settings: Settings, concurrency: int, options: str = "
     from pytest_vqaeval.models.openai import OpenAI
     from pytest_vqaeval.models.servers import Servers
 
-    served, at, rest = name.partition("@http")
+    served, urls = served_at(name, settings.url)
     servers = [
         OpenAI(
             name=served,
@@ -110,7 +121,7 @@ def make_model(name: str, settings: Settings, concurrency: int, options: str = "
             concurrency=concurrency,
             options=options,
         )
-        for url in ([f"http{rest}"] if at else settings.url)
+        for url in urls
     ]
     return servers[0] if len(servers) == 1 else Servers(servers, settings.retries, settings.timeout)
 
@@ -123,8 +134,7 @@ def make_judge(name: str, settings: Settings, concurrency: int) -> Model:
     """
     if name == "demo" or name.startswith("replay:"):
         raise UsageError(f"--vqa-judge: {name} can't judge; name a model of a server")
-    served, at, rest = name.partition("@http")
-    urls = (f"http{rest}",) if at else (settings.judge_url,) if settings.judge_url else settings.url
+    served, urls = served_at(name, (settings.judge_url,) if settings.judge_url else settings.url)
     same = {url.rstrip("/") for url in urls} <= {url.rstrip("/") for url in settings.url}
     own = replace(
         settings,

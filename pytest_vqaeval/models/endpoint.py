@@ -78,6 +78,19 @@ def endpoint(url: str, api_key: str | None, headers: Mapping[str, str], options:
     )
 
 
+def without_credentials(url: str) -> str:
+    """An address that may be written to a file: credentials and query are masked, and all of what is no URL."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises where `user:password` is taken for host and port
+    except ValueError:
+        return "***"
+    _, at, host = parts.netloc.rpartition("@")
+    return parts._replace(
+        netloc=f"***@{host}" if at else host, query="***" if parts.query else "", fragment=""
+    ).geturl()
+
+
 def _parse(url: str, options: str) -> SplitResult:
     shown = re.sub(r"//.*@", "//***@", url.partition("?")[0])
     wrong = UsageError(f"{shown!r} is not a URL such as http://localhost:8000/v1; check {options}-url")

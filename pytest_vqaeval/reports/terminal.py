@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ _MOST_CAUSES = 12  # of errors
 _MOST_VALUES = 25  # of a grouping field
 _FEW_MARK = " *"
 _QUOTED = re.compile(r"(field )?'[^']*'")
+_LABEL = 12  # columns, as in a block
 
 
 class Printer:
@@ -44,16 +45,46 @@ class Printer:
         self._terminal = terminal
         self._config: pytest.Config = terminal.config
 
-    def wrong_answers(self, blocks: Sequence[tuple[str, str]], count: int) -> None:
-        """The first wrong answers in full, each with the command that runs it alone."""
+    def wrong_answers(
+        self,
+        blocks: Sequence[tuple[str, str]],
+        results: Iterable[Result],
+        folder: Path | None = None,
+        page: Path | None = None,
+    ) -> None:
+        """The first wrong answers in full, each with the command that runs it alone; then where the others are.
+
+        Args:
+            blocks: node id and text of those that are shown.
+            results: all results.
+            folder: the run's.
+            page: the file of `--vqa-html`.
+        """
         if not blocks:
             return
+        kinds = Counter(result.outcome for result in results if result.outcome.counts_wrong)
+        count = kinds.total()
         self._terminal.write_sep("=", f"wrong answers ({len(blocks)} of {count:,} shown)")
         for nodeid, text in blocks:
             self._terminal.write_sep("_", nodeid, yellow=True)
-            self._lines([*text.strip("\n").split("\n"), f"{'again':<12} {rerun_command(self._config, nodeid)}"])
+            self._lines([*text.strip("\n").split("\n"), f"{'again':<{_LABEL}} {rerun_command(self._config, nodeid)}"])
         if count > len(blocks):
-            self._lines(["", f"and {count - len(blocks):,} more: --vqa-show={count} prints all"])
+            self._lines(["", *self._where_the_rest_is(count - len(blocks), kinds, folder, page)])
+
+    def _where_the_rest_is(
+        self, count: int, kinds: Iterable[Outcome], folder: Path | None, page: Path | None
+    ) -> Iterator[str]:
+        base = self._config.invocation_params.dir
+        yield f"and {count:,} more wrong answers (--vqa-show=N prints N of them)"
+        if folder:
+            run = shlex.quote(_short(folder, base))
+            outcomes = " ".join(f"--outcome {kind.value}" for kind in kinds)
+            yield f"{'list':<{_LABEL}} python -m pytest_vqaeval show {run} {outcomes}"
+            if not page:
+                yield f"{'page':<{_LABEL}} python -m pytest_vqaeval html {run} -o vqa.html"
+        if page:
+            yield f"{'page':<{_LABEL}} {_short(page, base)}"
+        yield f"{'again':<{_LABEL}} the same command with --lf: only what was wrong or had no verdict"
 
     def errors(self, results: Iterable[Result]) -> None:
         """Why samples have no verdict: each cause once, with its count and its first sample.
@@ -313,6 +344,8 @@ _NOT_AGAIN = (
     "--vqa-limit",
     "--vqa-shard",
     "--vqa-json",
+    "--vqa-html",
+    "--vqa-artifacts",
     "--vqa-fail-under",
     "--vqa-max-unparsed",
     "--vqa-max-truncated",

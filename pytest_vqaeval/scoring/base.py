@@ -9,6 +9,9 @@ from typing import Protocol
 
 from pytest_vqaeval.question import Question
 
+NORMAL_FORM, OF_REFERENCE = "normal form", "of reference"
+"""Labels of `Score.details`: the texts that a rule compares, where these are not the extracted answer and reference."""
+
 
 class Outcome(str, Enum):
     """What became of a sample; every sample has exactly one."""

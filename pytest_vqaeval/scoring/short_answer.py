@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring.answer_line import AnswerRule, read_answer
-from pytest_vqaeval.scoring.base import Score, verdict
+from pytest_vqaeval.scoring.base import NORMAL_FORM, OF_REFERENCE, Score, verdict
 from pytest_vqaeval.scoring.normalize import SLAKE, normalizer
 
 
@@ -29,5 +29,5 @@ def short_answer(
     read = read_answer(text, answer)
     form = normal_form(read.text)
     wanted = [normal_form(reference) for reference in question.wanted()]
-    details = {"normal form": form, "of reference": " | ".join(wanted)}
+    details = {NORMAL_FORM: form, OF_REFERENCE: " | ".join(wanted)}
     return verdict(form in wanted, read.text, explicit=read.explicit, details=details)

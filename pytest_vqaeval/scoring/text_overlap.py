@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -32,9 +33,21 @@ def text_overlap(question: Question, text: str) -> Score:
         NoReference: the question has none.
         MissingExtra: nltk, jieba or rouge-chinese is not installed.
     """
-    candidates = [bleu(text, reference) | rouge(text, reference) for reference in question.wanted()]
-    metrics = max(candidates, key=lambda candidate: candidate[HEADLINE])
-    return Score(Outcome.SCORED, text, metrics[HEADLINE], metrics, explicit=False)
+    candidates = [(bleu(text, reference) | rouge(text, reference), reference) for reference in question.wanted()]
+    metrics, reference = max(candidates, key=lambda candidate: candidate[0][HEADLINE])
+    details = {"common words": " ".join(common_words(text, reference)) or "(none)"}
+    return Score(Outcome.SCORED, text, metrics[HEADLINE], metrics, explicit=False, details=details)
+
+
+def common_words(text: str, reference: str) -> list[str]:
+    """The words of the reference that the text has too, each as often as in both, in the reference's order."""
+    left = Counter(words(text))
+    common = []
+    for word in words(reference):
+        if left[word]:
+            left[word] -= 1
+            common.append(word)
+    return common
 
 
 def bleu(text: str, reference: str) -> dict[str, float]:

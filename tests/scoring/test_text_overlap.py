@@ -135,3 +135,16 @@ print(text_overlap(Question("", [], ("这是一只狗",)), "这是一只狗 a do
     assert (run.stdout, run.stderr) == ("0.42857142857142855\n", "")
     assert list(tmp_path.iterdir()) == [poison]
     assert poison.read_bytes() == b"not jieba's"
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "expected"),
+    [
+        ("a dog and a cat", "the dog, a dog", "dog a"),
+        ("nothing of it", "the dog", "(none)"),
+        ("这是一只狗", "一只狗", "一只 狗"),
+    ],
+)
+def test_common_words_are_told(text: str, reference: str, expected: str) -> None:
+    score = text_overlap(Question("", [], (reference,)), text)
+    assert score.details == {"common words": expected}
