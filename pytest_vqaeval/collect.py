@@ -120,7 +120,7 @@ class SpecModule(pytest.Module):
             parameters = [
                 pytest.param(sample, id=sample.node, marks=self._marks(sample, refused)) for sample in samples
             ]
-            setattr(module, name, pytest.mark.parametrize("vqa_sample", parameters)(function))
+            setattr(module, name, pytest.mark.parametrize("vqa_sample", parameters, indirect=True)(function))
         return module
 
     def _marks(self, sample: Sample, refused: set[str]) -> list[pytest.MarkDecorator]:
