@@ -32,7 +32,7 @@ def anls(question: Question, text: str, *, answer: AnswerRule = "marker", thresh
     nearest = min(distances, key=distances.__getitem__)
     distance = distances[nearest]
     value = 1 - distance if distance < threshold else 0.0
-    details = {"nearest reference": nearest, "normalized distance": f"{distance:.4f}"}
+    details = {"nearest": nearest, "distance": f"{distance:.4f}"}
     return Score(Outcome.SCORED, read.text, value, explicit=read.explicit, details=details)
 
 

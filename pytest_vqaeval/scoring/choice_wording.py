@@ -38,8 +38,8 @@ _SENTENCES = rf"""
     | \b{_BEST}\s+(?:\w+\s+)?{_CHOICE}\b[^.\n:;?!]{{0,60}}?(?:{_IS}|:|\ -\ )  # the correct option is B
     | \b{_CHOICE}\ (?:that|which)\b[^.\n:;?!]{{0,20}}?\b(?:best|fits|matches|describes|applies)\b
       [^.\n:;?!]{{0,60}}?{_IS}                                            # the option that fits best is B
-    | \bbest\ guess\b[^.\n:;?!]{{0,30}}?(?:{_IS}|:)
-    | \b(?:I|we)(?:\s+\w+|'\w+)?\s+(?:choose|select|pick|chose|guess|go\ with|opt\ for)\b
+    | \b(?:(?:best|my)\ (?:guess|pick)|(?:correct|best)\ one)\b[^.\n:;?!]{{0,30}}?(?:{_IS}|:)
+    | \b(?:I|we)(?:\s+\w+|'\w+)?\s+(?:choose|select|pick|chose|guess|go\ with|opt\ for|answer\ with)\b
     | \bleaning\ towards?\b
     | \b(?:best|most\ closely)\s+(?:match(?:es)?|fits?|resembles?|corresponds\ to)\b  # it best matches option B
     | \b(?:consistent\ with|correspond(?:s|ing)\ to|points\ to|match(?:es)?|aligns\ with|supports|indicates
@@ -48,7 +48,8 @@ _SENTENCES = rf"""
 _LEADS_TO = rf"""
       \b(?:it\ is|it's|that's|hence|therefore|thus|so|in\ conclusion|conclude|I(?:'d|\ would)\ say|(?:going|go)\ with
       |(?:must|should|would|has\ to)\ be|(?:leaves|leaving)(?:\ us)?(?:\ with)?(?:\ only)?
-      |definitely|probably|likely|clearly|obviously|certainly|surely),?\s+{_LAST_WORD}  # It is B. Hence B.
+      |(?:seems|appears)\ to\ be|looks\ like|okay|ok|yes|definitely|probably|likely|clearly|obviously|certainly
+      |surely),?\s+{_LAST_WORD}  # It is B. Hence B.
     | \b(?:based\ on|according\ to|given)\b[^.\n:;?!]{{0,80}},\ +(?=[(\[]?(?-i:[A-HJ-Z])[)\]]?\s*[.!]?\s*$)
 """
 # Where an answer is announced: the answer comes next.
@@ -104,7 +105,7 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
         rf"(?:[(\[<【「\"']\s*(?P<closed>{one})\s*[)\]>】」\"'.]|(?P<bare>{one}){end})"
     )
     correct = (
-        r"(?:only\s+(?:one|option|choice)\s+that\s+(?:fits|matches)|correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable|consistent))"
+        r"(?:what\s+I\s+(?:would\s+)?(?:choose|pick|select|answer)|only\s+(?:one|option|choice)\s+that\s+(?:fits|matches)|correct|answer|accurate|(?:right|best|appropriate|most\s+(?:likely|plausible|probable|consistent))"
         r"(?:\s+(?:answer|choice|option|one|fit|match|candidate|description)|(?=\W*(?:[.,;!\n]|$)|\s+(?:because|since|as|with))))"
     )
     marked = (
@@ -126,7 +127,7 @@ def label_patterns(names: tuple[str, ...]) -> LabelPatterns:
         r"|[✅✔✓]\W*$)"
     )
     confirmed = (
-        rf"{before}(?P<label>{one}){end}[)\]\"']?{text}(?:{is_correct}|{fits})\b|{listed}|{marked}"
+        rf"{before}(?P<label>{one})(?:{end}|(?='\W))[)\]\"']?{text}(?:{is_correct}|{fits})\b|{listed}|{marked}"
         rf"|(?P<zh>{one})(?:选?项)?[是为]?(?:正确|对的)"
     )
     return LabelPatterns(

@@ -47,10 +47,15 @@ _ASSERTS = re.compile(
 )
 # What may stand before the option where it is all that is said: "In 2005.", "I think it's green."
 _OPENING = re.compile(
-    r"(?:(?:in|on|at)\b|i (?:think|believe|guess|would say)(?: that)?(?: it is| it's| this is)?\b)", re.IGNORECASE
+    r"(?:(?:in|on|at|it is|this is)\b|i (?:think|believe|guess|would say)(?: that)?(?: it is| it's| this is)?\b)",
+    re.IGNORECASE,
 )
 _TITLED = re.compile(r"(?:\w+ ){0,2}\w+:(.+)")  # "Diagnosis: ..." as the whole reply
-_CALLED = re.compile(r"^(.+?) is (?:the|my) (?:\w+ )?(?:answer|option|choice)\W*$", re.MULTILINE)
+_CALLED = re.compile(
+    r"^(?:[^,\n]*, )?(.+?) is (?:(?:the|my) (?:\w+ )?(?:answer|option|choice)|the most (?:appropriate|likely))\W*$",
+    re.MULTILINE,
+)
+_GLOSS = re.compile(r"\s*\([^()\n]*\)\W*\Z")  # "MRI (magnetic resonance imaging)"
 _BECAUSE = re.compile(r",?\s+(?:because|since)\b", re.IGNORECASE)
 _FEW = 3  # sentences of a reply whose last one may assert the answer
 _CONTRAST = re.compile(r",\s*(?:(?:and|but)\s+)?not\b|\b(?:rather than|instead of)\b", re.IGNORECASE)
@@ -184,7 +189,9 @@ def stated_option(text: str, options: tuple[str, ...]) -> tuple[int, str] | None
     opened = [opening[start.end() :]] if (start := _OPENING.match(opening)) else []
     named = [titled[1]] if (titled := _TITLED.fullmatch(opening)) else _CALLED.findall(opening)
     first = first_sentence(opening)
-    for part in (opening, opening.split("\n", 1)[0], first, _BECAUSE.split(first)[0], *opened, *named):
+    told = [first, _BECAUSE.split(first)[0]] if first in _told(opening) else []  # no question
+    glossed = [_GLOSS.sub("", opening)] if len(mentioned_options(opening, options)) == 1 else []
+    for part in (opening, *glossed, opening.split("\n", 1)[0], *told, *opened, *named):
         equal = equal_option(part, options)
         if equal is not None:
             return equal, "option text alone"

@@ -40,7 +40,7 @@ def test_value(text: str, reference: str, value: float) -> None:
 def test_nearest_reference_counts() -> None:
     score = anls(question("entrance", "kitten", "sittin"), "It reads:\nANSWER: sitting")
     assert score.value == pytest.approx(6 / 7)
-    assert score.details == {"nearest reference": "sittin", "normalized distance": "0.1429"}
+    assert score.details == {"nearest": "sittin", "distance": "0.1429"}
     assert (score.extracted, score.explicit) == ("sitting", True)
 
 
