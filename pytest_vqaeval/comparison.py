@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, sqrt
+from math import fsum
 from typing import Literal
 
 from pytest_vqaeval.scores import Key, SampleScore, Scores
-from pytest_vqaeval.stats import Interval, normal_quantile, paired_interval, sign_flip_p
+from pytest_vqaeval.stats import Interval, detectable_drop, paired_interval, sign_flip_p
 
 POWER = 0.8  # of the smallest drop that is printed
 _UNITS = 1000  # per score of 1: whole numbers that hold hundredths, and margins of a tenth of a point
@@ -153,25 +153,9 @@ class Comparison:
         return sum(total != 0 for total in self.sums())
 
     def visible_drop(self, alpha: float, margin: float = 0.0) -> float | None:
-        """The smallest drop of the mean that the test finds with a power of 80 %, judged by what moved here.
-
-        As `stats.detectable_drop`, but counting at least as many moved samples as any p-value at `alpha` needs, so that
-        it is never 0; None where even that many are more than there are.
-        """
-        if not self._known or self.clusters < least_moved(alpha):
-            return None
-        squares = sum(total * total for total in self.sums()) / _UNITS**2
-        deviation = sqrt(max(squares, float(least_moved(alpha))))
-        drop = margin + (normal_quantile(1 - alpha) + normal_quantile(POWER)) * deviation / self.samples
-        return drop if drop <= 1 else None
-
-
-def least_moved(alpha: float) -> int:
-    """How many clusters must move for a p-value of `alpha`: 2^-n is the smallest of n."""
-    least = 1
-    while 0.5**least > alpha:
-        least += 1
-    return least
+        """The smallest drop of the mean that the test finds with a power of 80 %; None where it finds none."""
+        drop = detectable_drop(self.sums(), self.samples, alpha, POWER, 1 / _UNITS) if self.samples else None
+        return None if drop is None or drop + margin > 1 else drop + margin
 
 
 def _is_known(samples: Mapping[Key, SampleScore], key: Key) -> bool:

@@ -6,6 +6,7 @@ are treated as dependent; clusters come as `{cluster: values of its samples}`, a
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -277,29 +278,35 @@ def _share_up_to(most: int, sizes: Sequence[tuple[int, int]]) -> float:
     return fsum(terms) / period
 
 
+def least_moved(alpha: float) -> int:
+    """How many clusters must move for a p-value of `alpha` or less: the smallest of n clusters is 2^-n."""
+    return next(n for n in itertools.count(1) if 0.5**n <= alpha)
+
+
 def detectable_drop(
     differences: Sequence[int], samples: int, alpha: float = 0.05, power: float = 0.8, unit: float = 1.0
 ) -> float | None:
     """The smallest drop of the mean score that `sign_flip_p` finds with probability `power`, given what moved here.
 
-    (z(1 - alpha) + z(power)) times the standard deviation sqrt(sum D^2) that the sum has if signs are luck.
+    (z(1 - alpha) + z(power)) times the standard deviation sqrt(sum D^2) that the sum has if signs are luck; where less
+    moved, as if one sample in each of as many clusters had that `alpha` takes.
 
     Args:
-        differences: as for `sign_flip_p`.
-        samples: how many samples were compared, moved or not.
+        differences: as for `sign_flip_p`, one for each cluster, moved or not.
+        samples: how many samples were compared.
         alpha: the level of the test.
         power: the probability of an alarm at that drop.
         unit: the score that a difference of 1 stands for (0.01 for hundredths).
 
     Returns:
-        The drop in 0..1, never 0; None where too few clusters moved for any p-value to reach `alpha`, or where no drop
-        is large enough: the test is inconclusive.
+        The drop in 0..1, never 0; None where there are too few clusters for any p-value to reach `alpha`, or where no
+        drop is large enough: the test is inconclusive.
     """
-    moved = sum(difference != 0 for difference in differences)
-    if not moved or 0.5**moved > alpha:
+    least = least_moved(alpha)
+    if len(differences) < least:
         return None
-    deviation = sqrt(sum(difference * difference for difference in differences))
-    drop = (normal_quantile(1 - alpha) + normal_quantile(power)) * deviation * unit / samples
+    squares = max(sum(difference * difference for difference in differences) * unit**2, least)
+    drop = (normal_quantile(1 - alpha) + normal_quantile(power)) * sqrt(squares) / samples
     return drop if drop <= 1 else None
 
 

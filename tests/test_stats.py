@@ -11,6 +11,7 @@ from pytest_vqaeval.stats import (
     detectable_drop,
     effective_n,
     holm,
+    least_moved,
     mean_interval,
     paired_interval,
     pass_at_k,
@@ -302,11 +303,23 @@ def test_detectable_drop_by_hand():
 
 def test_a_drop_is_not_detectable_where_no_p_value_can_reach_alpha():
     assert detectable_drop([], 100) is None
-    assert detectable_drop([0] * 50, 100) is None
+    assert detectable_drop([0] * 4, 100) is None
     assert detectable_drop([1] * 4, 100) is None
     assert detectable_drop([1] * 5, 100) is not None
     assert detectable_drop([1] * 5, 100, alpha=0.01) is None
     assert detectable_drop([1] * 5, 5) is None, "all five wrong would not do"
+
+
+def test_the_detectable_drop_is_never_0():
+    five = detectable_drop([1] * 5 + [0] * 45, 100)
+    for moved in range(5):
+        assert detectable_drop([1] * moved + [0] * (50 - moved), 100) == five > 0.05
+
+
+@pytest.mark.parametrize(("alpha", "clusters"), [(0.5, 1), (0.05, 5), (1 / 32, 5), (0.03, 6), (0.01, 7)])
+def test_least_moved(alpha, clusters):
+    assert least_moved(alpha) == clusters
+    assert sign_flip_p([-1] * clusters) <= alpha < sign_flip_p([-1] * (clusters - 1))
 
 
 # --- simulations; tests/perf/false_alarms.py prints the whole table, with more rounds

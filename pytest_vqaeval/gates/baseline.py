@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pytest_vqaeval.comparison import POWER, Comparison, least_moved
+from pytest_vqaeval.comparison import POWER, Comparison
 from pytest_vqaeval.gates.base import ALPHA, Finding, Part, Verdict
 from pytest_vqaeval.scores import Key, Scores, scores_of
+from pytest_vqaeval.stats import least_moved
 
 _TOLERATED = 0.01  # without a margin: a fall up to here, of too few clusters for any verdict, passes
 _WORST_NAMED = 10
