@@ -83,7 +83,7 @@ def test_maxfail_wastes_little(shapes: Path, run: Run) -> None:
     with ModelServer(answer) as server:
         result = run(*ALL, f"--vqa-model=m@{server.url}", "--vqa-concurrency=4", "--maxfail=3")
     assert result.ret in (1, 2)  # xdist calls it an interruption
-    assert server.count < 100
+    assert server.count < 200  # with xdist it is the controller that stops, when it has heard of the third
     assert "3 wrong" in result.stdout.str()
 
 
