@@ -88,18 +88,17 @@ class Reopened:
     def _open(self, about: About) -> _Benchmark:
         if about.source is None:
             raise UsageError("the run does not say where they were")
-        started_in = self._path(".")
         spec = self._spec(self._path(about.source.spec), about.name)
         noted = about.source.data and self._path(about.source.data)
         hub = Hub(self._data or (noted if noted and noted.is_dir() else None), offline=True)
         data = hub.open(spec)
         roots = (*self._roots, *(self._path(root) for root in about.source.media_roots))
         samples = {(sample.subset, sample.id): sample for sample in read_samples(spec, record_files(spec, data))}
-        return _Benchmark(samples, open_archive(spec, data, started_in, roots), data)
+        return _Benchmark(samples, open_archive(spec, data, self._run.started_in, roots), data)
 
     def _path(self, relative: str) -> Path:
         """A path of the run: relative to the folder that pytest was started in."""
-        return Path(os.path.normpath(self._run.path / str(self._run.header.get("started_in") or ".") / relative))
+        return Path(os.path.normpath(self._run.started_in / relative))
 
     def _spec(self, path: Path, name: str) -> Spec:
         if not path.name.endswith(SUFFIX):

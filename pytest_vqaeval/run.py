@@ -86,7 +86,7 @@ class Run:
         folder = new_run(self._out, self._evaluation.labels)
         folder.claim()
         try:
-            folder.write_header(self._describe())
+            folder.write_header({**self._describe(), **self._started_in(folder)})
         except StoreError:
             folder.discard()
             raise
@@ -180,7 +180,7 @@ class Run:
         if folder is None or self._unwritten:
             return
         if self._settings.resume and not self._results:  # what an earlier session wrote of its end is history
-            self._written(lambda: folder.write_header(self._describe()))
+            self._written(lambda: folder.write_header({**self._describe(), **self._started_in(folder)}))
         self._written(lambda: folder.add_result(result))
 
     @pytest.hookimpl(optionalhook=True)
@@ -261,7 +261,6 @@ class Run:
             "models": self._evaluation.labels,
             "judge": self._judge(),
             "served": self._served(),
-            "started_in": self._started_in(),
             "settings": {
                 "repeats": settings.repeats,
                 "generation": self._generation,
@@ -296,10 +295,9 @@ class Run:
             for label, (name, urls) in served.items()
         }
 
-    def _started_in(self) -> str | None:
-        """The folder that pytest was started in, relative to the run's."""
-        folder = self._config.invocation_params.dir
-        return os.path.relpath(folder, self._folder.path) if self._folder else None
+    def _started_in(self, folder: RunFolder) -> dict[str, str]:
+        """The folder that pytest was started in, relative to the run's: of that folder alone, not of the summary."""
+        return {"started_in": os.path.relpath(self._config.invocation_params.dir, folder.path)}
 
     def _write(self, code: int) -> int:
         """Write the summary to its files; the exit code, which changes if that fails."""
@@ -317,7 +315,7 @@ class Run:
             code = Exit.USAGE
         if folder:
             ended = {**about, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
-            header = {**ended, "benchmarks": report["benchmarks"], "gates": report["gates"]}
+            header = {**ended, **self._started_in(folder), "benchmarks": report["benchmarks"], "gates": report["gates"]}
             if not (self._written(lambda: folder.write_header(header)) and self._write_samples(folder)):
                 code = Exit.USAGE
         if not self._written(lambda: github.append_summary(summary, self._keeper.gates)):

@@ -86,6 +86,11 @@ class StoredRun:
     abouts: Sequence[About]
     results: Sequence[Result]
 
+    @property
+    def started_in(self) -> Path:
+        """The folder that pytest was started in; what the run names is relative to it."""
+        return Path(os.path.normpath(self.path / str(self.header.get("started_in") or ".")))
+
     def summary(self) -> Summary:
         """The run's numbers, from its results."""
         return summarize(self.abouts, self.results)

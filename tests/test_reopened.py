@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_vqaeval.__main__ import main
 from pytest_vqaeval.reopened import Reopened
 from pytest_vqaeval.store import StoredRun, read_run
 from tests.conftest import Run, rows, write_rows
@@ -73,3 +74,15 @@ def test_data_that_changed(always_yes: Path, run: Run) -> None:
     found = [opened.question(result) is not None for result in kept.results]
     assert found == [False] + [True] * 5 + [False] * 6
     assert opened.changed == 1
+
+
+def test_a_merged_run_in_another_place(always_yes: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its parts named relative to their folders is found from its own."""
+    for number in (1, 2):
+        run("shapes.vqa.yaml", "--vqa-model=m", f"--vqa-shard={number}/2", f"--vqa-out=part{number}")
+    monkeypatch.chdir(always_yes)
+    assert main(["merge", "part1/latest", "part2/latest", "-o", "far/away/from/them"]) == 1
+    kept = read_run((always_yes / "far" / "away" / "from" / "them").resolve())
+    opened = Reopened(kept)
+    assert not opened.problems
+    assert all(opened.question(result) for result in kept.results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from collections import Counter
@@ -84,7 +85,7 @@ def _exit_code(merged: Merged, keeper: Gatekeeper) -> int:
     )
 
 
-_OF_ONE_RUN = ("schema", "benchmarks", "gates", "exit_code", "seconds", "throttled_s")
+_OF_ONE_RUN = ("schema", "started_in", "benchmarks", "gates", "exit_code", "seconds", "throttled_s")
 
 
 def _header(runs: Sequence[StoredRun]) -> dict[str, Any]:
@@ -94,6 +95,7 @@ def _header(runs: Sequence[StoredRun]) -> dict[str, Any]:
         "started": min(str(run.header.get("started")) for run in runs),
         "ended": max(str(run.header.get("ended")) for run in runs),
         "models": models_of(runs),
+        "served": {label: served for run in runs for label, served in run.header.get("served", {}).items()},
         "settings": {**first.get("settings", {}), "shard": None},
         "merged": [run.path.name for run in runs],
     }
@@ -118,5 +120,5 @@ def _write(new: RunFolder, runs: Sequence[StoredRun], merged: Merged, header: di
     for number, old in enumerate(runs, 1):
         for file in old.path.glob("replies-*.jsonl"):
             shutil.copy2(file, new.path / f"replies-{number}-{file.name.removeprefix('replies-')}")
-    new.write_header(header)
+    new.write_header({**header, "started_in": os.path.relpath(runs[0].started_in, new.path)})
     new.close()

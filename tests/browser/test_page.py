@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.reports.page import write_page
-from pytest_vqaeval.store import find_run, read_run
+from pytest_vqaeval.results import About, Result
+from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.store import StoredRun, find_run, read_run
 from tests.browser.conftest import Page
 from tests.realdata import real_data
 
@@ -268,6 +270,19 @@ def test_everything_has_a_name_for_screen_readers(slake: Path, page: Page) -> No
     headings = [node for node in tree if node.get("role", {}).get("value") == "heading"]
     assert len(headings) > 3
     assert page.js("return document.documentElement.lang") == "en"
+
+
+def test_what_a_judge_says_is_on_the_card(tmp_path: Path, page: Page) -> None:
+    """Also without the benchmark's data, which nobody has here."""
+    details = {"by the rule": "wrong", "judge qwen3": "correct: a thorax is the chest"}
+    row = Result(
+        benchmark="b", subset="s", id="1", model="m", nodeid="b::s[1]", cluster="c", outcome=Outcome.CORRECT,
+        score=1.0, reply="Thorax", extracted="Thorax", reference=["Chest"], details=details,
+    )  # fmt: skip
+    write_page(tmp_path / "page.html", [StoredRun(tmp_path, {}, [About("b", "B", "short_answer", 1)], [row])])
+    page.open(tmp_path / "page.html")
+    assert page.text(".judge") == "Judge\ncorrect: a thorax is the chest"
+    assert "questions and pictures can't be read again" in page.text(".top")
 
 
 def test_hostile_replies_run_nothing(pytester: pytest.Pytester, page: Page) -> None:

@@ -139,7 +139,11 @@ class Cards {
     const guessed = answer.guessed ? make("span", { cls: "note" }, "guessed") : null;
     box.append(make("p", { cls: "line" }, make("span", { cls: "label" }, "Answer"), value, tag, guessed));
     if (answer.error) box.append(make("p", { cls: "error" }, bdi(answer.error)));
-    if (answer.judge) box.append(make("p", { cls: "line" }, make("span", { cls: "label" }, "Judge"), bdi(answer.judge)));
+    for (const [name, said] of Object.entries(answer.details ?? {})) {
+      if (!name.startsWith("judge ")) continue;
+      const label = make("span", { cls: "label", title: name }, "Judge");
+      box.append(make("p", { cls: "line judge" }, label, bdi(cut(said, 600), "said")));
+    }
     if (answer.reply !== undefined) box.append(this.reply(sample, column, answer));
     return box;
   }
