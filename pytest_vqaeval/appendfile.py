@@ -74,15 +74,19 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file that was written like this; none if it is absent. A torn line (a kill) is passed over."""
+    """The rows of a file that was written like this; none if it is absent.
+
+    A torn line (a kill) is passed over, in whichever character it was torn.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        stream = path.open("rb")
     except FileNotFoundError:
         return
-    for line in text.split("\n"):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            yield row
+    with stream:
+        for line in stream:
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict):
+                yield row

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_vqaeval.appendfile import AppendFile
+from pytest_vqaeval.appendfile import AppendFile, read_rows
 from pytest_vqaeval.errors import StoreError
 from pytest_vqaeval.testing import ModelServer
 from tests.conftest import counts_of
@@ -114,6 +114,15 @@ print(file.append({{"n": 3}}))
     assert done.stdout.split("\n")[0] == f"the run folder can't be written: File too large ({path})"
     assert path.read_text() == '{"n":1}\n{"n"\n{"n":3}\n'
     assert done.stdout.split("\n")[1] == "(13, 8)"
+
+
+def test_a_line_that_was_torn_in_a_character_is_passed_over(tmp_path: Path) -> None:
+    whole = '{"reply":"肝脏"}\n'.encode()
+    path = tmp_path / "rows.jsonl"
+    for cut in range(1, len(whole)):
+        path.write_bytes(whole + whole[:cut])
+        AppendFile(path).append({"n": 2})
+        assert list(read_rows(path))[:: 1 if cut < len(whole) - 1 else 2] == [{"reply": "肝脏"}, {"n": 2}]
 
 
 def test_two_writers_of_one_file_know_where_their_lines_are(tmp_path: Path) -> None:
