@@ -31,13 +31,6 @@ def test_junit_properties_are_few_and_short(always_yes: Path, run: Run) -> None:
     assert len(found) == 13
 
 
-def test_a_rerun_leaves_one_of_each(always_yes: Path, pytester: pytest.Pytester) -> None:
-    pytest.importorskip("pytest_rerunfailures")
-    pytester.runpytest(*ALL, "--reruns=2", "--junit-xml=junit.xml")
-    cases = ET.parse(always_yes / "junit.xml").getroot().iter("testcase")
-    assert all(len(list(case.iter("property"))) == 3 for case in cases)
-
-
 def test_the_summary_is_appended_to_the_jobs_page(always_yes: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = always_yes / "page.md"
     page.write_text("before\n")

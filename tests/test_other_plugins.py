@@ -1,5 +1,6 @@
 """Other plugins keep working on samples; each test is skipped where its plugin is not installed."""
 
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,13 @@ def test_reruns_count_the_last_report(shapes: Path, run: Run) -> None:
     assert counts_of(shapes) == {"correct": 6, "wrong": 6}
     assert server.count == 24
     assert result.ret == 0
+
+
+def test_reruns_leave_one_junit_property_of_each(always_yes: Path, pytester: pytest.Pytester) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    pytester.runpytest(*ALL, "--vqa-model=m", "--reruns=2", "--junit-xml=junit.xml")
+    cases = ET.parse(always_yes / "junit.xml").getroot().iter("testcase")
+    assert all(len(list(case.iter("property"))) == 3 for case in cases)
 
 
 def test_html_reports_wrong_answers(always_yes: Path, run: Run) -> None:
