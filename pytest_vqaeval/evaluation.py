@@ -24,7 +24,6 @@ from pytest_vqaeval.media import MediaCache, Reader
 from pytest_vqaeval.models import Model, check_urls, make_judge, make_model, model_labels
 from pytest_vqaeval.remote.progress import Progress
 from pytest_vqaeval.replies import ReplyStore
-from pytest_vqaeval.results import NO_VALUE, About, Source
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scorerule import TRIAL, parts_of
 from pytest_vqaeval.scoring import BUILT_IN
@@ -32,6 +31,7 @@ from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.spec import Spec
 from pytest_vqaeval.store import RunFolder, Selection, is_run
+from pytest_vqaeval.summary import NO_VALUE, About, Source
 from pytest_vqaeval.usage import ANSWER, JUDGE
 
 if TYPE_CHECKING:

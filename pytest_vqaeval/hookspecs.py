@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_vqaeval.results import Result, Summary
+    from pytest_vqaeval.results import Result
     from pytest_vqaeval.sample import Sample
     from pytest_vqaeval.settings import Settings
+    from pytest_vqaeval.summary import Summary
 
 
 @pytest.hookspec

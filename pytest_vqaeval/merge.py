@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_vqaeval.errors import UsageError
-from pytest_vqaeval.results import About, Identity, Result
+from pytest_vqaeval.results import Identity, Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import StoredRun
+from pytest_vqaeval.summary import About
 
 
 @dataclass(frozen=True)

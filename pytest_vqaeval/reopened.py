@@ -14,11 +14,12 @@ from pytest_vqaeval.dataset import open_archive, read_samples
 from pytest_vqaeval.errors import DataError, UsageError, VqaError
 from pytest_vqaeval.hub import Hub, record_files
 from pytest_vqaeval.question import Question
-from pytest_vqaeval.results import About, Result
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.shipped import shipped_folder
 from pytest_vqaeval.spec import SUFFIX, Spec, read_spec
 from pytest_vqaeval.store import StoredRun
+from pytest_vqaeval.summary import About
 
 
 @dataclass(frozen=True)

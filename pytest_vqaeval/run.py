@@ -30,10 +30,11 @@ from pytest_vqaeval.reports import github, terminal
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports.artifacts import write_artifacts
 from pytest_vqaeval.reports.page import write_page
-from pytest_vqaeval.results import WORKER_LOST, Identity, Result, Summary, summarize
+from pytest_vqaeval.results import WORKER_LOST, Identity, Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.store import RunFolder, Selection, final_results, find_run, new_run, read_run
+from pytest_vqaeval.summary import Summary, summarize
 
 
 class Run:

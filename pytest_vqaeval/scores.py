@@ -9,9 +9,10 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from pytest_vqaeval.fingerprint import differences
-from pytest_vqaeval.results import About, Result
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import Interval, mean_interval, proportion_interval
+from pytest_vqaeval.summary import About
 
 _DIGITS = 4  # of a score, in memory as in a file: a run and its baseline file are equal
 

@@ -15,7 +15,8 @@ from typing import Any
 from pytest_vqaeval.appendfile import AppendFile, json_line, read_rows
 from pytest_vqaeval.errors import StoreError, UsageError
 from pytest_vqaeval.names import folder_name
-from pytest_vqaeval.results import About, Identity, Result, Summary, summarize
+from pytest_vqaeval.results import Identity, Result
+from pytest_vqaeval.summary import About, Summary, summarize
 
 SCHEMA = 1
 _HEADER, _SELECTED, _SAMPLES = "run.json", "selected.jsonl", "samples.jsonl"

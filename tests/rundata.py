@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_vqaeval.results import About, BenchmarkReport, Result, Summary, summarize
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scores import Scores, scores_of
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.summary import About, BenchmarkReport, Summary, summarize
 
 OUTCOMES = {
     "c": Outcome.CORRECT,

@@ -7,8 +7,9 @@ import pytest
 from pytest_vqaeval.gates import Verdict, exit_code
 from pytest_vqaeval.gates.fail_under import FailUnder, parse_fail_under
 from pytest_vqaeval.gates.session import judge
-from pytest_vqaeval.results import About, Result, summarize
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.summary import About, summarize
 from tests.conftest import Run, summary_of
 
 ALL = ["shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json"]

@@ -9,10 +9,10 @@ import pytest
 from pytest_vqaeval.archive import Archive
 from pytest_vqaeval.fingerprint import differences, fingerprint
 from pytest_vqaeval.records import read_records
-from pytest_vqaeval.results import About
 from pytest_vqaeval.sample import Sample, build_samples
 from pytest_vqaeval.scoring import BUILT_IN
 from pytest_vqaeval.spec import Spec, read_spec
+from pytest_vqaeval.summary import About
 from tests.conftest import SPEC, Run, jpeg, rows, write_rows
 
 

@@ -12,11 +12,12 @@ from pytest_vqaeval.gates import Part, Verdict
 from pytest_vqaeval.gates.fail_under import FailUnder
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.reply import Reply
-from pytest_vqaeval.results import Result, Tally
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scorerule import ScoreRule
 from pytest_vqaeval.scoring import BUILT_IN, score_reply
 from pytest_vqaeval.scoring.base import Outcome, Score
 from pytest_vqaeval.spec import read_spec
+from pytest_vqaeval.tally import Tally
 from pytest_vqaeval.testing import ModelServer
 from tests.conftest import Run, counts_of, summary_of
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.repeats import repeats_of
-from pytest_vqaeval.results import Result, Tally
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.tally import Tally
 from pytest_vqaeval.testing import Answer, ModelServer, Request
 from tests.conftest import Run, counts_of, rows, summary_of, write_rows
 

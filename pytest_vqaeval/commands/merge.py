@@ -21,9 +21,10 @@ from pytest_vqaeval.merge import Merged, merge, models_of
 from pytest_vqaeval.reports import github
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports.terminal import by_benchmark, gate_lines
-from pytest_vqaeval.results import WORKER_LOST, summarize
+from pytest_vqaeval.results import WORKER_LOST
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import RunFolder, Selection, StoredRun, find_run, read_run
+from pytest_vqaeval.summary import summarize
 
 ABOUT = "put shards, or the pieces of a run, together and judge the gates"
 

@@ -9,7 +9,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_vqaeval.results import About, Tally
+    from pytest_vqaeval.summary import About
+    from pytest_vqaeval.tally import Tally
 
 ALPHA = 0.05
 ROUNDING = 1e-9  # a sum of scores may be off by this; no number of samples makes a difference so small

@@ -11,7 +11,8 @@ from pytest_vqaeval.gates.base import GateResult, Verdict
 from pytest_vqaeval.gates.exits import Exit, exit_code
 from pytest_vqaeval.gates.saving import Saving, save_baseline
 from pytest_vqaeval.gates.session import GateSettings, allowed_errors, judge_session
-from pytest_vqaeval.results import Identity, Summary
+from pytest_vqaeval.results import Identity
+from pytest_vqaeval.summary import Summary
 
 
 class Gatekeeper:

@@ -10,9 +10,9 @@ from typing import Any
 from pytest_vqaeval.baselinefile import write_baseline
 from pytest_vqaeval.gates.base import GateResult, Verdict
 from pytest_vqaeval.gates.session import allowed_errors
-from pytest_vqaeval.results import Summary
 from pytest_vqaeval.scores import scores_of
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.summary import Summary
 
 
 @dataclass(frozen=True)

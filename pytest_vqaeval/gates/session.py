@@ -14,10 +14,12 @@ from pytest_vqaeval.gates.base import Finding, GateResult, Part, Verdict
 from pytest_vqaeval.gates.baseline import Baseline
 from pytest_vqaeval.gates.limit import MaxErrors
 from pytest_vqaeval.gates.written import Rule, rule_from_json
-from pytest_vqaeval.results import About, BenchmarkReport, Identity, Summary, Tally
+from pytest_vqaeval.results import Identity
 from pytest_vqaeval.scores import Scores
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.stats import holm
+from pytest_vqaeval.summary import About, BenchmarkReport, Summary
+from pytest_vqaeval.tally import Tally
 from pytest_vqaeval.templates import nearest
 
 ReadBaseline = Callable[[str], Sequence[Scores]]

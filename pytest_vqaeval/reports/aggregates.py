@@ -9,7 +9,8 @@ from tabulate import tabulate
 from pytest_vqaeval.aggregates import Aggregate
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.reports.cells import percent
-from pytest_vqaeval.results import BenchmarkReport, Tally
+from pytest_vqaeval.summary import BenchmarkReport
+from pytest_vqaeval.tally import Tally
 
 
 def aggregate_lines(tally: Tally) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_vqaeval.results import Tally
 from pytest_vqaeval.scoring.base import Outcome
+from pytest_vqaeval.tally import Tally
 
 FEW = 20  # samples; a share of fewer is marked: a single answer moves it by five points and more
 

@@ -10,7 +10,7 @@ from pytest_vqaeval.errors import StoreError
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.reports import markdown
-from pytest_vqaeval.results import Summary
+from pytest_vqaeval.summary import Summary
 
 
 def append_summary(summary: Summary, gates: Sequence[GateResult]) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 from pytest_vqaeval.errors import StoreError
 from pytest_vqaeval.gates import GateResult
 from pytest_vqaeval.judging.judgements import Judgements
-from pytest_vqaeval.results import BenchmarkReport, Named, Summary, Tally
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import write_whole
+from pytest_vqaeval.summary import BenchmarkReport, Named, Summary
+from pytest_vqaeval.tally import Tally
 
 SCHEMA = 1
 

@@ -9,7 +9,7 @@ from tabulate import tabulate
 from pytest_vqaeval.judging.judgements import Judgements
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.reports.cells import percent, tally_cells
-from pytest_vqaeval.results import BenchmarkReport
+from pytest_vqaeval.summary import BenchmarkReport
 
 
 def judge_lines(report: BenchmarkReport, judged: Judgements, prefix: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import one_line
 from pytest_vqaeval.reports.cells import FEW, answered, percent
-from pytest_vqaeval.results import BenchmarkReport, Named, Summary
+from pytest_vqaeval.summary import BenchmarkReport, Named, Summary
 
 _SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "⚠️"}
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~&@:$-]")  # whatever may mean something, in some place, to some renderer

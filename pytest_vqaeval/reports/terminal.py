@@ -20,10 +20,12 @@ from pytest_vqaeval.reports import github
 from pytest_vqaeval.reports.aggregates import aggregate_lines, aggregate_table
 from pytest_vqaeval.reports.cells import FEW, percent, tally_cells
 from pytest_vqaeval.reports.judge import judge_lines
-from pytest_vqaeval.results import BenchmarkReport, Named, Result, Summary, Tally
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import OPTIONS
 from pytest_vqaeval.shipped import VARIANTS
+from pytest_vqaeval.summary import BenchmarkReport, Named, Summary
+from pytest_vqaeval.tally import Tally
 from pytest_vqaeval.usage import Usage
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from pytest_vqaeval.gates import GateResult
 from pytest_vqaeval.reopened import Reopened
-from pytest_vqaeval.results import BenchmarkReport, Result
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.store import StoredRun
+from pytest_vqaeval.summary import BenchmarkReport
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pytest_vqaeval.reports.confusion import Confusion, by_subset
 from pytest_vqaeval.reports.page.columns import Column
 from pytest_vqaeval.reports.page.latency import Latency, latency_of
-from pytest_vqaeval.results import BenchmarkReport, Named, Tally
+from pytest_vqaeval.summary import BenchmarkReport, Named
+from pytest_vqaeval.tally import Tally
 
 
 @dataclass(frozen=True)
