@@ -94,6 +94,13 @@ def test_a_model_without_a_server_has_no_requests(
     assert capsys.readouterr().err == message
 
 
+@pytest.mark.parametrize("limit", ["0", "-1", "x"])
+def test_a_limit_is_at_least_one(show, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        show("latest", "--outcome=wrong", f"--limit={limit}")
+    assert f"'{limit}' is not a whole number of at least 1" in capsys.readouterr().err
+
+
 def test_confusion(show) -> None:
     code, out, _ = show("latest", "--confusion")
     assert code == 0

@@ -31,12 +31,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--outcome", action="append", default=[], choices=known, help="list samples of this outcome")
     for field in ("benchmark", "subset", "category", "model"):
         parser.add_argument(f"--{field}", action="append", default=[], help=f"list samples of this {field}")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="list at most N samples (default: 20)")
+    parser.add_argument("--limit", metavar="N", type=_count, default=20, help="list at most N samples (default: 20)")
     parser.add_argument("--confusion", action="store_true", help="references against answers, where they are few")
     parser.add_argument(
         "--requests", metavar="ID", help="write the request of a sample, and print the curl that sends it"
     )
     add_data_options(parser)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 def run(asked: argparse.Namespace) -> int:
