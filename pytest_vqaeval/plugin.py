@@ -27,6 +27,7 @@ EVALUATION: pytest.StashKey[Evaluation] = pytest.StashKey()
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 DATA_FILES: pytest.StashKey[dict[Path, DataFile]] = pytest.StashKey()
 STDERR: pytest.StashKey[TextIO] = pytest.StashKey()
+GC_THRESHOLDS: pytest.StashKey[tuple[int, int, int]] = pytest.StashKey()
 LEFT_OUT: pytest.StashKey[list[Path]] = pytest.StashKey()
 
 
@@ -118,6 +119,15 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         if was_on:
             gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Look for cyclic garbage seldom, and not among what was collected, which lives to the end: a tenth of the CPU."""
+    if EVALUATION in session.config.stash:
+        session.config.stash[GC_THRESHOLDS] = gc.get_threshold()
+        gc.freeze()
+        gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -224,8 +234,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.config.workeroutput["vqa_selection"] = evaluation.selection_from_apart()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close what was opened."""
+    if GC_THRESHOLDS in config.stash:
+        gc.set_threshold(*config.stash[GC_THRESHOLDS])
+        gc.unfreeze()
     if EVALUATION in config.stash:
         config.stash[EVALUATION].close()
     if stream := config.stash.get(STDERR, None):

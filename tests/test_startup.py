@@ -1,5 +1,6 @@
 """Which folder is meant, what is refused at once, and what is not even read."""
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,14 @@ def test_importing_the_plugin_is_cheap() -> None:
     code = f"import sys, pytest_vqaeval.plugin; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_garbage_collector_is_left_as_it_was(always_yes: Path, pytester: pytest.Pytester) -> None:
+    always_yes.joinpath("test_gc.py").write_text(
+        "import gc\ndef test_gc():\n    assert gc.isenabled()\n    assert gc.get_threshold()[0] >= 50_000\n"
+        "    assert gc.get_freeze_count()\n"
+    )
+    before = gc.get_threshold(), gc.get_freeze_count()
+    result = pytester.runpytest("shapes.vqa.yaml", "test_gc.py", "--vqa-model=m")
+    result.stdout.fnmatch_lines(["*7 passed, 6 wrong*"])
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
