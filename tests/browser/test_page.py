@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.reports.page import write_page
-from pytest_vqaeval.results import About, Result
+from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import StoredRun, find_run, read_run
+from pytest_vqaeval.summary import About
 from tests.browser.conftest import Page
 from tests.realdata import real_data
 
