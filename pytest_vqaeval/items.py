@@ -10,7 +10,7 @@ import pytest
 
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.collect import sample_of
-from pytest_vqaeval.errors import FatalError, MissingExtra, ModelError, NotJudged
+from pytest_vqaeval.errors import FatalError, MissingExtra, ModelError, NotJudged, UsageError
 from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.grading import judge, judge_ahead, score_by_rule
 from pytest_vqaeval.judging.panel import Judged
@@ -28,6 +28,19 @@ from pytest_vqaeval.scoring.base import Outcome, Score
 from pytest_vqaeval.store import Selection
 
 _LONGEST_DETAIL = 400  # characters; a normal form may be as long as the reply
+
+
+def open_model(evaluation: Evaluation, label: str) -> Model:
+    """The model that `--vqa-model` names.
+
+    Raises:
+        FatalError: an option or a variable that is about its server can't be used.
+    """
+    with _fatal_stops(evaluation):
+        try:
+            return evaluation.model(label)
+        except UsageError as error:
+            raise FatalError(str(error)) from None
 
 
 def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> Reply:

@@ -261,9 +261,11 @@ def _fixtures_of(config: pytest.Config) -> types.ModuleType:
     @pytest.fixture(scope="session")
     def vqa_model(vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
         """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
+        from pytest_vqaeval.items import open_model
+
         own = config.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
         with _errors_in_one_line():
-            return own if own is not None else vqa_evaluation.model(vqa_model_name)
+            return own if own is not None else open_model(vqa_evaluation, vqa_model_name)
 
     module = types.ModuleType("vqaeval_fixtures")
     vars(module).update(vqa_evaluation=vqa_evaluation, vqa_model=vqa_model)

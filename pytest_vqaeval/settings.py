@@ -165,6 +165,15 @@ def _text(text: str, _base: Path) -> str:
     return text
 
 
+def _model(text: str, _base: Path) -> str:
+    name, _, _ = _text(text, _base).partition("@http")
+    if text.removeprefix("replay:").strip() == "":
+        raise ValueError("replay: names no file and no run")
+    if not name or ("://" in name and not text.startswith("replay:")):  # never the text: it may hold a password
+        raise ValueError("give it as NAME, or as NAME@URL with http:// or https://")
+    return text
+
+
 def _path(text: str, base: Path) -> Path:
     return (base / Path(_text(text, base)).expanduser()).absolute()
 
@@ -179,6 +188,13 @@ def _folder(text: str, base: Path) -> Path:
     path = _path(text, base)
     if not path.is_dir():
         raise ValueError(f"there is no folder {path}")
+    return path
+
+
+def _file(text: str, base: Path) -> Path:
+    path = _path(text, base)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a file")
     return path
 
 
@@ -267,7 +283,7 @@ OPTIONS = (
         "NAME",
         "model to evaluate: NAME or NAME@URL of an OpenAI-compatible server, `demo` (built in), or "
         "`replay:FILE|RUN` (stored replies, of EvalScope too); give it again for another column",
-        _text,
+        _model,
         many=True,
     ),
     Option(
@@ -338,7 +354,9 @@ OPTIONS = (
         _text,
         bare="latest",
     ),
-    Option("judge", "NAME", "model that judges replies: NAME or NAME@URL; give it again for several", _text, many=True),
+    Option(
+        "judge", "NAME", "model that judges replies: NAME or NAME@URL; give it again for several", _model, many=True
+    ),
     Option("judge_url", "URL", "base URL of the judge's server (default: --vqa-url)", _text),
     Option(
         "judge_api_key_env",
@@ -391,8 +409,8 @@ OPTIONS = (
     ),
     Option("alpha", "A", "share of false alarms of all baseline gates together (default: 0.05)", _read(read_alpha)),
     Option("margin", "D", "how much of the score may be lost to the baseline (default: 0)", _read(read_margin)),
-    Option("save_baseline", "FILE", "write a baseline file, if the run is whole and no gate fails", _path),
-    Option("json", "FILE", "write the summary as JSON", _path),
+    Option("save_baseline", "FILE", "write a baseline file, if the run is whole and no gate fails", _file),
+    Option("json", "FILE", "write the summary as JSON", _file),
     Option(
         "download",
         "",

@@ -62,6 +62,12 @@ def test_specs_are_left_alone_without_a_model(always_yes: Path, run: Run) -> Non
         (["--vqa-model=m", "--vqa-benchmark=slake:en"], "'slake:en' is not NAME, NAME::SUBSET or NAME::SUBSET[ID]"),
         (["--vqa-model=m", "--vqa-model=m"], "--vqa-model: m is given twice"),
         (["--vqa-model="], "--vqa-model: is empty"),
+        (["--vqa-model=@http://h/v1"], "--vqa-model: give it as NAME, or as NAME@URL with http:// or https://"),
+        (["--vqa-model=m@ftp://h/v1"], "--vqa-model: give it as NAME, or as NAME@URL with http:// or https://"),
+        (["--vqa-model=m", "--vqa-judge=http://h/v1"], "--vqa-judge: give it as NAME, or as NAME@URL with http://"),
+        (["--vqa-model=replay:"], "--vqa-model: replay: names no file and no run"),
+        (["--vqa-json=/"], "--vqa-json: / is a folder, not a file"),
+        (["--vqa-save-baseline=.", "--vqa-model=m"], "is a folder, not a file"),
         (["--vqa-limit=0"], "--vqa-limit: '0' is not a whole number of at least 1"),
         (["--vqa-timeout=nan"], "--vqa-timeout: 'nan' is not a time in seconds above 0"),
         (["--vqa-fail-under=60"], "--vqa-fail-under: '60' is not a score from 0 to 1"),
@@ -76,6 +82,34 @@ def test_usage_errors(shapes: Path, run: Run, arguments: list[str], message: str
     assert result.ret == 4
     assert message in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--vqa-url=localhost:8000/v1"], "'localhost:8000/v1' is not a URL such as *; check --vqa-url"),
+        (["--vqa-header=Content-Length=1"], "the header Content-Length is not yours to set; check --vqa-header"),
+        (["--vqa-generation=stream=true"], "--vqa-generation stream=… can't be used: *"),
+    ],
+)
+def test_what_is_wrong_about_the_server_stops_the_run(
+    shapes: Path, run: Run, arguments: list[str], message: str
+) -> None:
+    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json", *arguments)
+    assert result.ret == 4
+    result.stdout.fnmatch_lines([f"! *{message} !"])
+    counts = counts_of(shapes)
+    assert (counts["error"] in (1, 2), sum(counts.values())) == (True, 12)  # with workers: one each, at most
+
+
+def test_a_model_that_cannot_be_used_fails_an_ordinary_test_that_asks_for_it(
+    shapes: Path, pytester: pytest.Pytester
+) -> None:
+    shapes.joinpath("test_one.py").write_text("def test_one(vqa_model): pass\n")
+    result = pytester.runpytest("test_one.py", "--vqa-model=m", "--vqa-url=h")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*'h' is not a URL such as *; check --vqa-url"])
+    result.stdout.no_fnmatch_line("*Traceback*")
 
 
 def test_options_may_stand_in_the_ini_file_or_the_environment(

@@ -95,9 +95,9 @@ class OpenAI:
         self.name = name
         self.concurrency = concurrency
         self.generation = {"temperature": 0, **(generation or {})}
-        for key in ("messages", "stream"):
-            if self.generation.get(key):
-                raise UsageError(f"--vqa-generation {key}=… can't be used: the plugin decides on it")
+        for key in ("messages", "model", "stream"):
+            if key in self.generation and (key != "stream" or self.generation[key]):
+                raise UsageError(f"{options}-generation {key}=… can't be used: the plugin decides on it")
         self._timeout_s = timeout_s
         self._retries = retries
         self._total_s = timeout_s * (retries + 1)

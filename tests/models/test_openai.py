@@ -652,7 +652,11 @@ def test_a_kept_error_does_not_keep_the_request(model):
         ({"headers": {"": "1"}}, "a header's name is not valid after ''; check --vqa-header"),
         ({"headers": {"Content-length": "1"}}, "the header Content-length is not yours to set; check --vqa-header"),
         ({"generation": {"stream": True}}, "--vqa-generation stream=… can't be used: the plugin decides on it"),
-        ({"generation": {"messages": [1]}}, "--vqa-generation messages=… can't be used: the plugin decides on it"),
+        ({"generation": {"messages": []}}, "--vqa-generation messages=… can't be used: the plugin decides on it"),
+        (
+            {"generation": {"model": "n"}, "options": "--vqa-judge"},
+            "--vqa-judge-generation model=… can't be used: the plugin decides on it",
+        ),
     ],
 )
 def test_settings_that_cannot_be_used(settings, message):
