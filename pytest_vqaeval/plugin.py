@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 
 from pytest_vqaeval.errors import StoreError, UsageError, VqaError
-from pytest_vqaeval.settings import OPTIONS, Settings
+from pytest_vqaeval.options import OPTIONS
+from pytest_vqaeval.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_vqaeval.datafile import DataFile

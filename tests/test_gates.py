@@ -14,7 +14,7 @@ from pytest_vqaeval.gates.limit import MaxErrors, MaxGuessed, MaxTruncated, MaxU
 from pytest_vqaeval.gates.must_pass import MustPass, parse_must_pass, together
 from pytest_vqaeval.gates.session import judge
 from pytest_vqaeval.gates.written import read_gates, rule_from_json, rule_to_json
-from pytest_vqaeval.settings import OPTIONS
+from pytest_vqaeval.options import OPTIONS
 from pytest_vqaeval.yamlblock import load
 from tests.conftest import Run, summary_of
 from tests.rundata import graded, row, rows, summary_of_rows

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_vqaeval.errors import UsageError
 from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.gates.session import GateSettings
-from pytest_vqaeval.settings import GATES, OPTIONS, gates_of
+from pytest_vqaeval.options import GATES, OPTIONS, gates_of
 
 _MORE = ("baseline", "alpha", "margin", "save_baseline")
 

@@ -15,6 +15,7 @@ from tabulate import tabulate
 
 from pytest_vqaeval.gates import GateResult, Verdict
 from pytest_vqaeval.names import cut_middle, one_line
+from pytest_vqaeval.options import OPTIONS
 from pytest_vqaeval.repeats import Repeats
 from pytest_vqaeval.reports import github
 from pytest_vqaeval.reports.aggregates import aggregate_lines, aggregate_table
@@ -22,7 +23,6 @@ from pytest_vqaeval.reports.cells import FEW, percent, tally_cells
 from pytest_vqaeval.reports.judge import judge_lines
 from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
-from pytest_vqaeval.settings import OPTIONS
 from pytest_vqaeval.shipped import VARIANTS
 from pytest_vqaeval.summary import BenchmarkReport, Named, Summary
 from pytest_vqaeval.tally import Tally

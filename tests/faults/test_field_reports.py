@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_vqaeval.settings import OPTIONS
+from pytest_vqaeval.options import OPTIONS
 from pytest_vqaeval.spec import read_spec
 from pytest_vqaeval.testing import Answer, ModelServer, Request
 from tests.conftest import counts_of, rows, summary_of, write_rows
