@@ -20,7 +20,8 @@ from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.merge import Merged, merge, models_of
 from pytest_vqaeval.reports import github
 from pytest_vqaeval.reports import json as json_report
-from pytest_vqaeval.reports.terminal import by_benchmark, gate_lines
+from pytest_vqaeval.reports.tables import by_benchmark
+from pytest_vqaeval.reports.terminal import gate_lines
 from pytest_vqaeval.results import WORKER_LOST
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import RunFolder, Selection, StoredRun, find_run, read_run

@@ -14,7 +14,8 @@ from pytest_vqaeval.reports import curl
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports.block import explain, place_of
 from pytest_vqaeval.reports.listing import Wanted, confusion_lines, find, listing
-from pytest_vqaeval.reports.terminal import by_benchmark, gate_lines
+from pytest_vqaeval.reports.tables import by_benchmark
+from pytest_vqaeval.reports.terminal import gate_lines
 from pytest_vqaeval.results import Result
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.store import StoredRun
