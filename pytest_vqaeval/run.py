@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
@@ -22,15 +21,13 @@ from pytest_vqaeval.evaluation import Evaluation
 from pytest_vqaeval.gates import Exit
 from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.gates.session import GateSettings
-from pytest_vqaeval.judging.prompt import JudgePrompt
-from pytest_vqaeval.models import is_built_in, served_at
-from pytest_vqaeval.models.endpoint import without_credentials
 from pytest_vqaeval.progress import ProgressDisplay, progress_of
 from pytest_vqaeval.reports import github, terminal
 from pytest_vqaeval.reports import json as json_report
 from pytest_vqaeval.reports.artifacts import write_artifacts
 from pytest_vqaeval.reports.page import write_page
 from pytest_vqaeval.results import WORKER_LOST, Identity, Result
+from pytest_vqaeval.runheader import generation_of, local_time, run_header
 from pytest_vqaeval.scoring.base import Outcome
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.store import RunFolder, Selection, final_results, find_run, new_run, read_run
@@ -233,7 +230,7 @@ class Run:
         return result.outcome is Outcome.NOT_RUN and result.nodeid not in self._skipped
 
     def _judge_gates(self, summary: Summary) -> None:
-        self._written(lambda: self._keeper.judge(summary, self._generation))
+        self._written(lambda: self._keeper.judge(summary, generation_of(self._settings)))
 
     def _exit_code(self, session: pytest.Session) -> int:
         return self._keeper.exit_code(
@@ -245,56 +242,8 @@ class Run:
             unreached=self._unreached,
         )
 
-    @property
-    def _generation(self) -> dict[str, Any]:
-        return dict(self._settings.generation) or {"temperature": 0}
-
     def _describe(self) -> dict[str, Any]:
-        """The header of `run.json`: what ran, without secrets."""
-        settings = self._settings
-        return {
-            "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._started)),
-            "versions": {
-                "pytest-vqaeval": version("pytest-vqaeval"),
-                "pytest": pytest.__version__,
-                "python": platform.python_version(),
-            },
-            "models": self._evaluation.labels,
-            "judge": self._judge(),
-            "served": self._served(),
-            "settings": {
-                "repeats": settings.repeats,
-                "generation": self._generation,
-                "limit": settings.limit,
-                "shard": str(settings.shard) if settings.shard else None,
-                "timeout": settings.timeout,
-                "retries": settings.retries,
-                "headers": [name for name, _ in settings.header],
-                "api_key_env": settings.api_key_env,
-                "max_image_pixels": settings.max_image_pixels,
-            },
-        }
-
-    def _judge(self) -> dict[str, Any] | None:
-        """Who judges; the strategy that holds, and a spec's own prompt, are told with each benchmark."""
-        settings, prompt = self._settings, JudgePrompt()
-        if not settings.judge:
-            return None
-        return {
-            "models": self._evaluation.judge_labels,
-            "strategy": settings.judge_strategy,
-            "generation": dict(settings.judge_generation) or {"temperature": 0},
-            "prompt": {"version": prompt.version, "sha256": prompt.sha256},
-        }
-
-    def _served(self) -> dict[str, dict[str, Any]]:
-        """What each model is called by its servers, and their addresses, without credentials; not for built-in ones."""
-        named = zip(self._evaluation.labels, self._settings.model, strict=True)
-        served = {label: served_at(name, self._settings.url) for label, name in named if not is_built_in(name)}
-        return {
-            label: {"model": name, "urls": [without_credentials(url) for url in urls]}
-            for label, (name, urls) in served.items()
-        }
+        return run_header(self._evaluation, self._started)
 
     def _started_in(self, folder: RunFolder) -> dict[str, str]:
         """The folder that pytest was started in, relative to the run's: of that folder alone, not of the summary."""
@@ -315,7 +264,7 @@ class Run:
         if file and not self._written(lambda: json_report.write(file, report)):
             code = Exit.USAGE
         if folder:
-            ended = {**about, "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "exit_code": code}
+            ended = {**about, "ended": local_time(time.time()), "exit_code": code}
             header = {**ended, **self._started_in(folder), "benchmarks": report["benchmarks"], "gates": report["gates"]}
             if not (self._written(lambda: folder.write_header(header)) and self._write_samples(folder)):
                 code = Exit.USAGE
