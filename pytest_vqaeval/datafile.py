@@ -44,20 +44,24 @@ def read_data_files(files: Sequence[Path]) -> dict[Path, DataFile]:
 def _read(file: Path, name: str) -> DataFile:
     try:
         records = read_records(file)
-        usable = [record for record in records if not record.problem] or records[:1]
+        usable = [record for record in records if not record.problem]
+        if not usable:
+            place = file.parent / records[0].where
+            raise DataError(f"{place}: {records[0].problem} (none of the {len(records):,} records can be read)")
         known = recognise((record.row for record in usable), str(file))
     except (DataError, MissingExtra) as error:
         raise UsageError(str(error)) from None
-    about = f"{file.name} is {known.title}: {len(records):,} records, scored by {known.scorer}"
-    return DataFile(_spec(file, name, known, usable), about)
+    shown = file.name if name == file.stem else name
+    about = f"{shown} is {known.title}: {len(records):,} records, scored by {known.scorer}"
+    return DataFile(_spec(file, name, shown, known, usable), about)
 
 
-def _spec(file: Path, name: str, known: Format, records: Sequence[Record]) -> Spec:
+def _spec(file: Path, name: str, shown: str, known: Format, records: Sequence[Record]) -> Spec:
     id_column = next((column for column in _ID_COLUMNS if any(column in record.row for record in records)), "row")
     return Spec(
         path=file,
         name=name,
-        title=f"{file.name} ({known.title})",
+        title=f"{shown} ({known.title})",
         data=DataSource(),
         records=RecordFiles(((None, file.name),)),
         sample=SampleRule(id=parse(f"{{{id_column}}}"), format=known.name),

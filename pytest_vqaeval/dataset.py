@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_vqaeval.archive import Archive, media_roots
 from pytest_vqaeval.data import Data
+from pytest_vqaeval.errors import DataError
 from pytest_vqaeval.formats.vlmevalkit import link_pictures
 from pytest_vqaeval.parquet import Remote
 from pytest_vqaeval.records import Record, read_records
@@ -23,10 +24,14 @@ def read_samples(spec: Spec, files: Iterable[tuple[str | None, Path | Remote]]) 
         files: its files of records, each with its subset (None: the record says it).
 
     Raises:
-        DataError: a file is absent, broken as a whole or empty.
+        DataError: a file is absent, broken as a whole or empty, or no record belongs to the benchmark.
         MissingExtra: a file can't be read without an extra.
     """
-    return list(build_samples(spec, list(_records(spec, files))))
+    records = list(_records(spec, files))
+    if not records:  # a file without any is an error before
+        wanted = ", ".join(f"{field}: {' or '.join(values)}" for field, values in spec.where.items())
+        raise DataError(f"where: no record has {wanted}")
+    return list(build_samples(spec, records))
 
 
 def _records(spec: Spec, files: Iterable[tuple[str | None, Path | Remote]]) -> Iterator[tuple[str | None, Record]]:

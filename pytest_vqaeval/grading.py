@@ -34,7 +34,7 @@ def score_by_rule(evaluation: Evaluation, sample: Sample, asked: Asked) -> Score
         raise DataError(f"{sample.where}: {error}") from None
     except VqaError:
         raise
-    except Exception as error:  # a user's scorer
+    except (Exception, SystemExit) as error:  # a user's scorer
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"
         raise DataError(f"the scorer {sample.spec.score.scorer} failed: {one_line(said)}") from error

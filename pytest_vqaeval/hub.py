@@ -96,7 +96,7 @@ def record_files(spec: Spec, data: Data) -> Iterator[tuple[str | None, Path | Ra
     Where neither the spec nor the record names a subset, each of several files is one.
 
     Raises:
-        DataError: no file matches, or one can't be fetched.
+        DataError: no file matches, one is named twice, or one can't be fetched.
     """
     found: list[tuple[str | None, str]] = []
     for subset, pattern in spec.records.files:
@@ -106,6 +106,8 @@ def record_files(spec: Spec, data: Data) -> Iterator[tuple[str | None, Path | Ra
         found += [(subset, name) for name in names]
     if not found:
         raise DataError(f"no file {' or '.join(name for _, name in spec.records.files)} in {data.folder}")
+    if twice := next((name for subset, name in found if found.count((subset, name)) > 1), None):
+        raise DataError(f"records: {twice} is named twice, and its samples would count twice")
     if len(found) > 1 and spec.sample.subset is None:
         own_names = file_names([Path(name) for _, name in found])
         found = [(subset or own, name) for (subset, name), own in zip(found, own_names, strict=True)]

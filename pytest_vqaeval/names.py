@@ -32,15 +32,13 @@ def is_pattern(name: str) -> bool:
 
 
 def file_names(files: Sequence[Path]) -> tuple[str, ...]:
-    """A name for each file: its stem, or as much more as tells it from the others."""
-    stems, names = Counter(file.stem for file in files), Counter(file.name for file in files)
-
-    def shortest(file: Path) -> str:
-        if stems[file.stem] == 1:
-            return file.stem
-        return file.name if names[file.name] == 1 else file.as_posix()
-
-    return tuple(map(shortest, files))
+    """A name for each file: its stem, or as much more of its path as tells it from the others."""
+    names = [
+        [file.stem, *("/".join(file.parts[-count:]) for count in range(1, len(file.parts))), file.as_posix()]
+        for file in files
+    ]
+    taken = Counter(name for of_file in names for name in dict.fromkeys(of_file))
+    return tuple(next((name for name in of_file if taken[name] == 1), of_file[-1]) for of_file in names)
 
 
 def printable(text: str) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from pytest_vqaeval.errors import DataError, MissingExtra, SpecError
+from pytest_vqaeval.names import one_line
 from pytest_vqaeval.question import Question
 from pytest_vqaeval.scoring import with_correct_from
 from pytest_vqaeval.scoring.base import Score, Scorer
@@ -62,6 +63,10 @@ class ScoreRule:
                 f"{self.where}: unknown scorer {self.scorer!r}{nearest(self.scorer, scorers)}; there are {known}"
             )
         function = scorers[self.scorer]
+        if not callable(function):
+            raise SpecError(
+                f"{self.where}: the scorer {self.scorer!r} is no function, but {one_line(repr(function))[:80]}"
+            )
         takes = inspect.signature(function).parameters
         options = {name: p for name, p in takes.items() if p.kind is p.KEYWORD_ONLY}
         open_ended = any(p.kind is p.VAR_KEYWORD for p in takes.values())
@@ -83,8 +88,11 @@ class ScoreRule:
         """A wrong option value shows at once, not in every sample."""
         try:
             scorer(TRIAL, "A")
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise SpecError(f"{self.where}: {self.scorer}: {error}") from None
+        except TypeError:
+            given = ", ".join(f"{key}: {value!r}" for key, value in self.options.items())
+            raise SpecError(f"{self.where}: {self.scorer}: a value is of the wrong type ({given})") from None
         except MissingExtra:
             pass  # no mistake of the spec: said when the first sample runs
 
@@ -178,7 +186,9 @@ def read_score_rule(block: Block) -> ScoreRule | ScoreSwitch:
     if not block.has("by"):
         scorer = block.text("scorer", required=True)
         correct_from = block.number("correct_from", low=0, high=1) if block.has("correct_from") else None
-        return ScoreRule(scorer, block.rest(), block.where("scorer"), correct_from)
+        options = block.rest()
+        where = block.where(block.names()[0])  # in a spec that extends another its own keys come first
+        return ScoreRule(scorer, options, where, correct_from)
     by, written = block.by()
     cases = {
         name: read_score_rule(block.block(name, required=True)) for name in block.names() if name not in ("by", ELSE)

@@ -5,6 +5,7 @@ Texts are taken as they are written: `no`, `01` and `1e3` stay texts where a tex
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,15 @@ from pytest_vqaeval.errors import SpecError
 from pytest_vqaeval.templates import ELSE, Switch, Template, nearest, parse
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TELLS_KIND = ("by", "scorer")
+
+
+class _Named(io.StringIO):
+    """A text that knows its file: YAML's marks then do, also those of keys that another file takes over."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        super().__init__(text)
+        self.name = str(path)
 
 
 def load(path: Path, keys: str = "name:, records:, sample:, score:") -> Block:
@@ -29,7 +39,7 @@ def load(path: Path, keys: str = "name:, records:, sample:, score:") -> Block:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-        node = yaml.compose(text, Loader=_Loader)
+        node = yaml.compose(_Named(text, path), Loader=_Loader)
     except OSError as error:
         raise SpecError(f"{path}: can't be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -53,20 +63,24 @@ class Block:
         self._asked: dict[str, None] = {}
         for key_node, value in node.value:
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
-            line = key_node.start_mark.line + 1
+            file, line = Path(key_node.start_mark.name), key_node.start_mark.line + 1
             if key in self._nodes:
-                raise SpecError(f"{path}:{line}: {self._key(key)} is given twice (first in line {self._nodes[key][2]})")
+                raise SpecError(f"{file}:{line}: {self._key(key)} is given twice (first in line {self._nodes[key][2]})")
             if not _is_null(value):
-                self._nodes[key] = (path, value, line)
+                self._nodes[key] = (file, value, line)
 
     def over(self, base: Block) -> Block:
-        """Add to this block the keys of `base` that it lacks; where both have a mapping, the inner keys are merged."""
+        """Add to this block the keys of `base` that it lacks.
+
+        Where both have a mapping, the inner keys are merged, unless it is of another kind: the options of one scorer
+        are not those of another, and the cases of one field not those of another.
+        """
         for key, (path, node, line) in base._nodes.items():
             if key not in self._nodes:
                 self._nodes[key] = (path, node, line)
                 continue
             mine = self._nodes[key][1]
-            if isinstance(node, yaml.MappingNode) and isinstance(mine, yaml.MappingNode):
+            if isinstance(node, yaml.MappingNode) and isinstance(mine, yaml.MappingNode) and not _other(mine, node):
                 mine.value = _merged(mine, node)
         return self
 
@@ -253,6 +267,14 @@ class Block:
 
 def _is_null(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
+
+
+def _other(mine: yaml.MappingNode, base: yaml.MappingNode) -> bool:
+    """A mapping that names a scorer, or a field that tells cases apart, and not the one that the other names."""
+    own, others = (
+        {key.value: value.value for key, value in node.value if key.value in _TELLS_KIND} for node in (mine, base)
+    )
+    return bool(own) and own != others
 
 
 def _merged(mine: yaml.MappingNode, base: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:

@@ -146,6 +146,22 @@ def test_a_row_that_does_not_say_whether_it_belongs_is_an_error(always_yes: Path
     result.stdout.fnmatch_lines(["*field 'kind' is missing (where)"])
 
 
+def test_a_condition_that_no_row_fits_is_an_error_of_each_subset(always_yes: Path, run: Run) -> None:
+    spec = always_yes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text() + "where: {kind: Closd, lang: [en, fr]}\n")
+    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["2 x where: no record has kind: Closd, lang: en or fr"])
+
+
+def test_a_file_named_twice_does_not_count_twice(always_yes: Path, run: Run) -> None:
+    spec = always_yes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text().replace("records: q.jsonl", 'records: [q.jsonl, "q*.jsonl"]'))
+    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["2 x records: q.jsonl is named twice, and its samples would count twice"])
+
+
 def test_rows_are_counted_over_all_files_of_a_table(pytester: pytest.Pytester) -> None:
     for number in range(2):
         file = pytester.path / f"part-{number}.jsonl"

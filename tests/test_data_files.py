@@ -104,6 +104,16 @@ def test_files_of_one_name_are_benchmarks_of_their_own(
     assert names == ["example.jsonl", "example.tsv"]
 
 
+def test_files_of_one_name_in_two_folders_are_told_apart_everywhere(run: Run, pytester: pytest.Pytester) -> None:
+    for folder in "ab":
+        pytester.mkdir(folder).joinpath("q.jsonl").write_text('{"question": "?", "options": ["x", "y"], "answer": "A"}')
+    with ModelServer("ANSWER: A") as server:
+        result = run("a/q.jsonl", "b/q.jsonl", f"--vqa-model=m@{server.url}", "--vqa-fail-under=b/q.jsonl=0.5")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*= a/q.jsonl (General-VMCQ): m =*", "*= b/q.jsonl (General-VMCQ): m =*"])
+    result.stdout.fnmatch_lines(["gate pass: b/q.jsonl m: fail_under 0.5: *"])
+
+
 @pytest.mark.parametrize("by", ["option", "environment"])
 def test_tables_of_vlmevalkit(
     run_there: Callable[..., pytest.RunResult],

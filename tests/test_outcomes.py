@@ -167,6 +167,19 @@ def test_a_users_model_that_raises_is_shown_where(shapes: Path, run: Run) -> Non
     assert result.stdout.str().count("conftest.py:4: ZeroDivisionError") == 1
 
 
+def test_a_scorer_that_exits_leaves_its_neighbours_alone(shapes: Path, run: Run) -> None:
+    shapes.joinpath("conftest.py").write_text(
+        "import sys\ndef leaving(question, text): return sys.exit(3) if question.record['id'] == 'q0' else True\n"
+        "def pytest_vqa_scorers(): return {'leaving': leaving}\n"
+    )
+    spec = shapes / "shapes.vqa.yaml"
+    spec.write_text(spec.read_text().replace("short_answer", "leaving"))
+    with ModelServer("yes") as server:
+        result = run(*ALL, f"--vqa-model=m@{server.url}")
+    result.stdout.fnmatch_lines(["1 x *the scorer leaving failed: SystemExit: 3 (*conftest.py:2)"])
+    assert counts_of(shapes) == {"correct": 11, "error": 1}
+
+
 def test_a_scorer_that_raises_is_an_error_not_a_wrong_answer(shapes: Path, run: Run) -> None:
     shapes.joinpath("conftest.py").write_text(
         "def broken(question, text): return [][0]\ndef pytest_vqa_scorers(): return {'broken': broken}\n"

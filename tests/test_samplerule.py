@@ -46,6 +46,8 @@ def test_media_roots_are_relative_to_the_spec(tmp_path: Path) -> None:
 def test_names_of_files_are_as_short_as_can_be() -> None:
     files = [Path(name) for name in ("a.jsonl", "b.tsv", "b.csv", "x/c.csv", "y/c.csv")]
     assert file_names(files) == ("a", "b.tsv", "b.csv", "x/c.csv", "y/c.csv")
+    deep = [Path("/data/x/c.csv"), Path("/data/y/c.csv"), Path("/data/z/d.csv"), Path("/data/one/z/d.csv")]
+    assert file_names(deep) == ("x/c.csv", "y/c.csv", "data/z/d.csv", "one/z/d.csv")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.errors import SpecError
+from pytest_vqaeval.scorerule import ScoreRule
 from pytest_vqaeval.scoring import BUILT_IN
 from pytest_vqaeval.spec import read_spec
+from pytest_vqaeval.templates import Switch
 from tests.conftest import SPEC, Run
 
 
@@ -100,7 +102,11 @@ SCORER_MISTAKES = {
     ),
     "unknown step": ("{scorer: short_answer, normalize: [lowercas]}", "did you mean 'lowercase'?"),
     "wrong value": ("{scorer: short_answer, answer: last}", "answer must be 'marker' or 'whole', not 'last'"),
-    "wrong type": ("{scorer: short_answer, normalize: 3}", "short_answer: "),
+    "wrong type": ("{scorer: short_answer, normalize: 3}", "short_answer: a value is of the wrong type (normalize: 3)"),
+    "a text for a number": (
+        "{scorer: numeric, tolerance: abc}",
+        "numeric: a value is of the wrong type (tolerance: 'abc')",
+    ),
 }
 
 
@@ -147,6 +153,57 @@ def test_another_rule_is_a_line_of_yaml(tmp_path: Path) -> None:
     assert (spec.name, spec.tags, spec.score.scorer) == ("shapes", ("other",), "short_answer")
     assert spec.score.options == {"answer": "whole"}
     assert spec.records == read_spec(tmp_path / "b.vqa.yaml").records
+
+
+@pytest.mark.parametrize(
+    ("base", "mine", "scorer", "options"),
+    [
+        ("{scorer: short_answer, answer: whole}", "{scorer: choice}", "choice", {}),
+        ("{scorer: short_answer, answer: whole}", "{scorer: short_answer}", "short_answer", {"answer": "whole"}),
+        ("{by: kind, x: {scorer: choice}, else: {scorer: anls}}", "{scorer: contains}", "contains", {}),
+    ],
+)
+def test_another_scorer_takes_over_no_options(
+    tmp_path: Path, base: str, mine: str, scorer: str, options: dict[str, str]
+) -> None:
+    spec_with(tmp_path, ("{scorer: short_answer}", base))
+    (tmp_path / "mine.vqa.yaml").write_text(f"extends: b\nscore: {mine}\n")
+    score = read_spec(tmp_path / "mine.vqa.yaml").score
+    assert isinstance(score, ScoreRule)
+    assert (score.scorer, score.options) == (scorer, options)
+
+
+def test_cases_of_another_field_take_over_no_cases(tmp_path: Path) -> None:
+    old = 'prompt: "{question}\\nAnswer in one word."'
+    spec_with(tmp_path, (old, "prompt: {by: lang, en: Say, else: Sag}"))
+    for mine, cases, other in (
+        ("{by: kind, x: Look}", {"x"}, False),
+        ("{by: lang, de: Sprich}", {"en", "de"}, True),
+        ("{de: Sprich}", {"en", "de"}, True),
+    ):
+        (tmp_path / "mine.vqa.yaml").write_text(f"extends: b\nprompt: {mine}\n")
+        read_spec.cache_clear()
+        prompt = read_spec(tmp_path / "mine.vqa.yaml").prompt
+        assert isinstance(prompt, Switch)
+        assert (set(prompt.templates), prompt.other is not None) == (cases, other)
+
+
+def test_each_key_of_a_merged_mapping_knows_its_file(tmp_path: Path) -> None:
+    spec_with(tmp_path, ("{text:", "{txt:"))
+    mine = tmp_path / "mine.vqa.yaml"
+    mine.write_text('extends: b\nsample: {id: "{row}"}\n')
+    with pytest.raises(SpecError, match=r"b.vqa.yaml:\d+: sample.messages"):
+        read_spec(mine)
+    spec_with(tmp_path)
+    mine.write_text("extends: b\n\nscore: {normalize: [lower]}\n")
+    with pytest.raises(SpecError, match=r"mine.vqa.yaml:3: score.normalize: short_answer: no normalize step 'lower'"):
+        read_spec(mine).score.bind(BUILT_IN)
+
+
+def test_a_scorer_that_is_no_function_is_one_line(tmp_path: Path) -> None:
+    spec = read_spec(spec_with(tmp_path, ("{scorer: short_answer}", "{scorer: mine}")))
+    with pytest.raises(SpecError, match=r"b.vqa.yaml:18: score.scorer: the scorer 'mine' is no function, but 5$"):
+        spec.score.bind({"mine": 5})
 
 
 def test_a_mistake_in_the_extended_spec_names_that_file(tmp_path: Path) -> None:
