@@ -12,6 +12,7 @@ from pytest_vqaeval.formats.cells import alternatives, is_cell
 from pytest_vqaeval.formats.choice import build_choice, choice_media
 from pytest_vqaeval.formats.messages import build_messages
 from pytest_vqaeval.formats.parts import media_name
+from pytest_vqaeval.formats.placeholders import of_record
 from pytest_vqaeval.formats.template import build_template, only_field
 from pytest_vqaeval.formats.vlmevalkit import build_table_choice, build_table_vqa
 from pytest_vqaeval.names import node_name
@@ -79,7 +80,8 @@ class Sample:
         if self.problem or self.record is None:
             raise DataError(self.problem or f"{self.where}: no record")
         try:
-            return _question(self.spec, self.record)
+            with of_record(self.where):
+                return _question(self.spec, self.record)
         except DataError as error:
             raise DataError(f"{self.where}: {error}") from None
 
@@ -110,9 +112,10 @@ def _cluster(spec: Spec, record: Record, sample_id: str) -> str:
     if spec.sample.format == TEMPLATE or any(map(is_cell, record.row.values())):  # no picture is read here
         return sample_id
     try:
-        if spec.sample.format == "vmcq":
-            return media_name([{"role": "user", "content": choice_media(record.row)}]) or sample_id
-        return media_name(_question(spec, record).messages) or sample_id
+        with of_record(record.where):
+            if spec.sample.format == "vmcq":
+                return media_name([{"role": "user", "content": choice_media(record.row)}]) or sample_id
+            return media_name(_question(spec, record).messages) or sample_id
     except DataError:
         return sample_id  # it is said when the question is asked
 

@@ -101,6 +101,24 @@ def test_a_data_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     assert shown["messages"][0]["content"][1]["image_url"]["url"].startswith("<a.jpg (40x30 px")
 
 
+def test_the_command_of_a_card_can_be_pasted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("my data", "elsewhere"):
+        tmp_path.joinpath(folder).mkdir()
+    file = tmp_path / "my data" / "q.jsonl"
+    write(file, [{"question": "?", "options": ["a", "b"], "answer": "A"}])
+    monkeypatch.chdir(tmp_path)
+    assert "run            pytest 'my data/q.jsonl' --vqa-model=NAME" in card_of(capsys, "my data/q.jsonl")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert f"pytest '{file}' --vqa-model=NAME" in " ".join(card_of(capsys, str(file), "--markdown").split())
+
+
+def test_options_have_the_names_that_errors_tell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    said = card_of(capsys, "slake", f"--vqa-data={tmp_path}", f"--vqa-media-root={tmp_path}")
+    assert "no data for slake" in said
+
+
 def test_what_is_no_benchmark_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["describe", "slak"]) == 4
     assert capsys.readouterr().err.startswith("error: there is no benchmark or data file 'slak'; did you mean 'slake'?")

@@ -184,6 +184,21 @@ def test_ids_clusters_and_broken_rows(run: Run, pytester: pytest.Pytester) -> No
     assert {row["cluster"] for row in samples if row["id"] in ("x", "y")} == {"a.jpg"}
 
 
+@pytest.mark.parametrize(
+    "row",
+    [{"messages": [{"role": "user", "content": "<image 7> ?"}]}, {"question": "<image 7> ?", "options": ["a", "b"]}],
+    ids=["messages", "vmcq"],
+)
+def test_a_placeholder_without_a_medium_is_told_with_its_row(
+    run: Run, pytester: pytest.Pytester, row: dict[str, Any]
+) -> None:
+    text = json.dumps({**row, "answer": "a"})
+    pytester.path.joinpath("q.jsonl").write_text(f"{text.replace('<image 7> ', '')}\n{text}\n")
+    with ModelServer("a") as server:
+        result = run("q.jsonl", f"--vqa-model=m@{server.url}")
+    result.stdout.fnmatch_lines(["*PlaceholderWarning: q.jsonl:2: <image 7> is left out: nothing stands for it"])
+
+
 def test_nothing_fits_is_a_usage_error(run: Run, pytester: pytest.Pytester) -> None:
     write(pytester.path / "q.jsonl", [{"prompt": "q", "answer": "a"}])
     result = run("q.jsonl", "--vqa-model=demo")

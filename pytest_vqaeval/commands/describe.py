@@ -25,10 +25,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("benchmark", metavar="BENCHMARK|FILE", help="a shipped benchmark, a *.vqa.yaml or a data file")
     parser.add_argument("--markdown", action="store_true", help="write Markdown")
     parser.add_argument(
-        "--data", metavar="DIR", type=Path, help="folder that holds the benchmarks' data folders [env: VQA_DATA]"
+        "--data",
+        "--vqa-data",
+        metavar="DIR",
+        type=Path,
+        help="folder that holds the benchmarks' data folders [env: VQA_DATA]",
     )
     parser.add_argument(
-        "--media-root", metavar="DIR", type=Path, action="append", default=[], help="further folder of media"
+        "--media-root",
+        "--vqa-media-root",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="further folder of media",
     )
     parser.add_argument("--no-pictures", action="store_true", help="count the pictures, but do not read them")
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from pytest_vqaeval.errors import DataError
@@ -23,8 +25,21 @@ Key = tuple[str, int]
 """Kind and number, from 1."""
 
 
+_RECORD: ContextVar[str] = ContextVar("record", default="")
+
+
 class PlaceholderWarning(UserWarning):
     """A placeholder that nothing stands behind."""
+
+
+@contextmanager
+def of_record(where: str) -> Iterator[None]:
+    """Warnings name this record: questions are asked ahead, so the item that runs says nothing."""
+    token = _RECORD.set(f"{where}: ")
+    try:
+        yield
+    finally:
+        _RECORD.reset(token)
 
 
 def has_placeholder(text: str) -> bool:
@@ -77,7 +92,8 @@ def fill(text: str, media: Mapping[Key, Part]) -> list[Part]:
         if part := media.get(_key(match)):
             parts.append(part)
         else:
-            warnings.warn(PlaceholderWarning(f"{match.group()} is left out: nothing stands for it"), stacklevel=2)
+            message = f"{_RECORD.get()}{match.group()} is left out: nothing stands for it"
+            warnings.warn(PlaceholderWarning(message), stacklevel=2)
     return parts + _piece(text[end:])
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -122,8 +124,13 @@ def _about(spec: Spec) -> Iterator[Fact]:
         yield "tables by", ", ".join(spec.groups)
     for gate in spec.gates:
         yield "gate", gate.name if gate.scope == spec.name else f"{gate.scope}: {gate.name}"
-    target = f"--vqa-benchmark={spec.name}" if spec.path.name.endswith(SUFFIX) else spec.path.name
-    yield "run", f"pytest {target} --vqa-model=NAME"
+    target = f"--vqa-benchmark={spec.name}" if spec.path.name.endswith(SUFFIX) else _from_here(spec.path)
+    yield "run", f"pytest {shlex.quote(target)} --vqa-model=NAME"
+
+
+def _from_here(file: Path) -> str:
+    """The file as it can be named in this folder."""
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
 def _scorers(rule: ScoreRule | ScoreSwitch, when: str = "") -> Iterator[Fact]:
