@@ -114,7 +114,7 @@ def test_two_models_are_two_columns(shapes: Path, run: Run) -> None:
     benchmarks = summary_of(shapes)["benchmarks"]
     assert [(b["model"], b["overall"]["correct"]) for b in benchmarks] == [("replay:replies.jsonl", 6), ("a", 6)]
     result.stdout.fnmatch_lines(["subset * replay:replies.jsonl * a"])
-    result.stdout.re_match_lines([r"all samples +50.00 % of 12 +50.00 % of 12"])
+    result.stdout.re_match_lines([r"all samples \* +50.00 % of 12 +50.00 % of 12"])
 
 
 def test_the_same_name_on_two_servers(shapes: Path, pytester: pytest.Pytester) -> None:

@@ -200,11 +200,11 @@ def refuse() -> None:
 def test_a_server_that_says_nothing_is_not_waited_for_again(
     hub: HubServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(connections._TIMEOUT, "read", 0.2)
+    monkeypatch.setitem(connections._TIMEOUT, "read", 0.5)
     asked: list[int] = []
     send = Connection._send
     monkeypatch.setattr(Connection, "_send", lambda self, *arguments: asked.append(1) or send(self, *arguments))
-    hub.delay_s = 1
+    hub.delay_s = 2
     with pytest.raises(DataError, match=r"Hugging Face: .* did not answer within 30 s$"):
         fetch(HF)
     assert len(asked) == 1

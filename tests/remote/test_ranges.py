@@ -98,7 +98,7 @@ def test_requests_that_wait_and_are_neighbours_become_one(
     hub: HubServer, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = opened()
-    hub.delay_s = 0.3
+    hub.delay_s = 0.8
     wanted = [(n * 1000, 990) for n in range(40)]
     found: dict[int, bytes] = {}
 
