@@ -29,6 +29,7 @@ class Asked:
     Attributes:
         media: what was sent, described for people, in order; the media themselves are not held any longer. None where
             nothing was sent (stored replies).
+        resized: those of them that were made smaller.
         key: hash of the exact request; None where nothing was sent.
         sent: the text that was sent, if not that of the question's messages: a hook changed it.
         judged: what the judges made of it, or why that failed, where they were asked ahead too.
@@ -40,6 +41,7 @@ class Asked:
     key: str | None = None
     sent: str | None = None
     judged: Future[Judged] | None = None
+    resized: tuple[str, ...] = ()
 
 
 class Asker:
@@ -76,8 +78,10 @@ class Asker:
         line = ModelLine(self, model, label, identity_of(sample, label))
         key = line.key(messages)
         reply = line.find(key) or line.ask(messages, key)
-        media = tuple(str(medium) for medium in values_in(messages, Encoded))
-        return Asked(question, reply, media, key, _shown(messages) if change else None)
+        media = values_in(messages, Encoded)
+        resized = tuple(str(medium) for medium in media if medium.resized_from)
+        shown = _shown(messages) if change else None
+        return Asked(question, reply, tuple(map(str, media)), key, shown, resized=resized)
 
     def pictures(self, question: Question, reader: Reader) -> list[Message]:
         """The parts of a question's messages that are pictures, loaded.

@@ -280,4 +280,5 @@ def _of_reply(asked: Asked | None) -> dict[str, Any]:
         "attempts": reply.attempts,
         "reused": reply.reused,
         "request_key": asked.key,
+        "resized": list(asked.resized),
     }

@@ -38,6 +38,7 @@ class Result:
         where: the place of the record (`file:line`), with which the error may begin; only where there is an error.
         fatal: the error stopped the run.
         request_key: hash of the exact request.
+        resized: the pictures that were sent smaller than they are, described.
         judge: what the rule alone says (`rule`) and what the judges said, in a judged run (`Judged.to_json`).
     """
 
@@ -68,6 +69,7 @@ class Result:
     where: str | None = None
     fatal: bool = False
     request_key: str | None = None
+    resized: Sequence[str] = ()
     judge: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from pytest_vqaeval.store import read_run
 from pytest_vqaeval.testing import ModelServer, Request
 from tests.conftest import Run, counts_of, jpeg, summary_of
 from tests.realdata import real_data
@@ -251,3 +253,6 @@ def test_large_pictures_are_sent_smaller_if_told_so(run: Run, pytester: pytest.P
                 sizes.append(picture.size)
     assert sizes[0] == (400, 300)
     assert sizes[1][0] * sizes[1][1] <= 10000
+    first, second = (run.results for run in map(read_run, sorted(pytester.path.glob(".vqaeval/runs/*"))))
+    assert not first[0].resized
+    assert re.fullmatch(r"a.jpg \(115x86 px, resized from 400x300 px, [\d,]+ bytes, image/jpeg\)", second[0].resized[0])
