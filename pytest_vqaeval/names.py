@@ -10,6 +10,9 @@ from pathlib import Path
 _NOT_IN_ID = re.compile(r"[^\w-]+")  # \w: letters of any script, digits and the underscore
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
+# What CI services obey in a log: `::command` where a line begins (GitHub Actions), `##[command]`, `##teamcity[`.
+_CI_COMMAND = re.compile(r"(?m)^([^\S\n]*):(?=:)|#(?=#\w*\[)")
+
 
 def node_name(text: str) -> str:
     """A part of a node id. A dot would print as `::`, and brackets and colons have a meaning there."""
@@ -42,8 +45,19 @@ def file_names(files: Sequence[Path]) -> tuple[str, ...]:
 
 
 def printable(text: str) -> str:
-    """Control and direction characters shown as escapes: data must not move the cursor or turn lines round."""
+    r"""Control and direction characters shown as escapes: data must not move the cursor or turn lines round.
+
+    Nor may it speak to the CI service that reads the log: `::add-mask::` becomes `\x3a:add-mask::`.
+    """
+    return _without_commands(_visible(text))
+
+
+def _visible(text: str) -> str:
     return _CONTROL.sub(lambda match: match.group() if match.group() == "\n" else _escape(match.group()), text)
+
+
+def _without_commands(text: str) -> str:
+    return _CI_COMMAND.sub(lambda match: "\\x23" if match.group() == "#" else f"{match[1]}\\x3a", text)
 
 
 def _escape(char: str) -> str:
@@ -52,7 +66,7 @@ def _escape(char: str) -> str:
 
 def one_line(text: str) -> str:
     """For messages: printable, and new lines shown as such."""
-    return printable(text).replace("\n", "\\n")
+    return _without_commands(_visible(text).replace("\n", "\\n"))
 
 
 def cut_middle(text: str, most: int) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.gates import GateResult, Verdict
+from pytest_vqaeval.names import printable
 from pytest_vqaeval.reports import github, markdown
 from pytest_vqaeval.scoring.base import Outcome
 from tests.conftest import Run
@@ -100,3 +101,29 @@ def test_missing_samples_are_said() -> None:
     text = markdown.build(summary_of_rows(rows("cwx")), [])
     assert "| all samples (few) | 1 of 2 (+ 1 missing) | 50.00 % |" in text
     assert Outcome.ERROR.value not in text
+
+
+def test_a_reply_gives_no_command_to_the_ci_service(shapes: Path, run: Run) -> None:
+    """GitHub's runner obeys `::command` after white space, others `##[command]` anywhere in a line."""
+    commands = "yes\n::stop-commands::x\n  ::add-mask::pass\n##[group]a\n##vso[task.complete]"
+    shapes.joinpath("conftest.py").write_text(
+        f"import pytest\n@pytest.fixture(scope='session')\ndef vqa_model():\n    return lambda messages: {commands!r}\n"
+    )
+    lines = run(*ALL, "--vqa-show=2").outlines
+    assert any("\\x3a:stop-commands::x" in line for line in lines)
+    assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error::x", "\\x3a:error::x"),
+        ("\u3000 ::error::x", "\u3000 \\x3a:error::x"),
+        ("a\n\n ::x", "a\n\n \\x3a:x"),
+        ("a ##[group]", "a \\x23#[group]"),
+        ("###teamcity[x", "#\\x23#teamcity[x"),
+        ("b.vqa.yaml::s[1], a ::b, # [1], ## Head [2]", "b.vqa.yaml::s[1], a ::b, # [1], ## Head [2]"),
+    ],
+)
+def test_commands_of_ci_services_are_shown_as_text(text: str, shown: str) -> None:
+    assert printable(text) == shown
