@@ -84,7 +84,10 @@ def test_lower_bounds_rest_on_clusters() -> None:
         (MaxErrors, "0", "cccx", 4, FAIL),
         (MaxErrors, "1", "cccx", 4, PASS),
         (MaxErrors, "1", "ccx-", 4, INCONCLUSIVE),
-        (MaxErrors, "1.0", "xxxx", 4, PASS),  # a share: all of them
+        (MaxErrors, "100%", "xxxc", 4, PASS),  # a share: all of them
+        (MaxErrors, "100%", "xxxx", 4, INCONCLUSIVE),  # whatever is allowed, no answer is no pass
+        (MaxErrors, "4", "xxxx", 4, INCONCLUSIVE),
+        (MaxUnparsed, "4", "xxxx", 4, INCONCLUSIVE),
         (MaxErrors, "1", "xxxx", 4, FAIL),  # a number: one
         (MaxErrors, "1", "", 4, INCONCLUSIVE),
     ],
@@ -104,9 +107,10 @@ def test_a_limit_says_of_how_many() -> None:
     assert gate.said == "1 of 1,000 unparsed (0.10 %), 1 more could be"
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "101%", "1.5", "nan", "1e3", "b=", "=3"])
+@pytest.mark.parametrize("text", ["", "x", "-1", "101%", "1.5", "nan", "1e3", "b=", "=3", "1.0", "b=1e0", "b/=3"])
 def test_limits_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match=r"neither a number of samples nor a share|names no benchmark"):
+    said = r"neither a number of samples nor a share|names no benchmark|could mean one sample, or all|names no part"
+    with pytest.raises(ValueError, match=said):
         parse_limit(MaxErrors, text)
 
 
@@ -262,6 +266,9 @@ def test_all_kinds_in_a_spec(always_yes: Path, run: Run) -> None:
         ("- {baseline: b.json, margin: 0.0001}", "1: gates[0].margin: '0.0001' is not a margin"),
         ("- {baseline: b.json, margin: nan}", "1: gates[0].margin: 'nan' is not a margin"),
         ("- {fail_under: 0.5, margin: 0.1}", "1: gates[0].margin: belongs to baseline, not to fail_under"),
+        ("- {must_pass: []}", "1: gates[0].must_pass: names no sample"),
+        ("- {fail_under: 0.5, of: ''}", "1: gates[0].of: is empty"),
+        ("- {max_errors: 1.0}", "1: gates[0].max_errors: '1.0' could mean one sample, or all"),
         ("- fail_under: 0.5\n- fail_under: 0.6", "1: gates: fail_under is given twice for b"),
     ],
 )

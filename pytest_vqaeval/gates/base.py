@@ -114,11 +114,13 @@ def split_scope(text: str) -> tuple[str | None, str]:
     """`slake/en_open=0.6` -> scope and value; no scope without `=`.
 
     Raises:
-        ValueError: nothing stands before the `=`.
+        ValueError: nothing stands before the `=`, or no part behind the `/`.
     """
     scope, equals, value = text.rpartition("=")
     if equals and not scope.strip():
         raise ValueError("names no benchmark before the =")
+    if scope.strip().endswith("/"):
+        raise ValueError(f"{scope.strip()!r} names no part behind the /")
     return scope.strip() or None, value.strip()
 
 

@@ -26,7 +26,10 @@ class Limit:
         return f"{self.kind} {100 * self.most:g} %" if self.share else f"{self.kind} {self.most:g}"
 
     def judge(self, part: Part) -> Finding:
-        """By the count itself, and as if all samples without a verdict were to be counted too."""
+        """By the count itself, and as if all samples without a verdict were to be counted too.
+
+        Where no sample was answered nothing passes, however many errors are allowed.
+        """
         if not part.size:
             return Finding(Verdict.INCONCLUSIVE, "there are no samples")
         count, unknown = self._count(part)
@@ -35,7 +38,10 @@ class Limit:
         if unknown:
             said += f", {unknown:,} more could be"
         numbers = {"count": count, "samples": part.size, "unknown": unknown}
-        return Finding(by_bounds(count + unknown <= allowed, count <= allowed), said, numbers)
+        verdict = by_bounds(count + unknown <= allowed, count <= allowed)
+        if verdict is Verdict.PASS and not part.tally.answered:
+            verdict, said = Verdict.INCONCLUSIVE, f"{said}, no sample was answered"
+        return Finding(verdict, said, numbers)
 
     def _count(self, part: Part) -> tuple[int, int]:
         """Samples to be counted, and those of which it is not known."""
@@ -91,6 +97,8 @@ def read_limit(text: str) -> tuple[float, bool]:
         share = math.nan
     if not 0 <= share <= 1:
         raise ValueError(f"{text!r} is neither a number of samples nor a share: 20, 1% or 0.01")
+    if share == 1 and not text.endswith("%"):
+        raise ValueError(f"{text!r} could mean one sample, or all: write 1, or 100%")
     return share, True
 
 

@@ -48,6 +48,8 @@ def read_gates(block: Block, benchmark: str, folder: Path) -> tuple[Rule, ...]:
 def _read_gate(block: Block, benchmark: str, folder: Path) -> Rule:
     kinds = [kind for kind in _RULES if block.has(kind)]
     of = block.text("of", "")
+    if block.has("of") and not of.strip():
+        raise block.error("of", "is empty: it names the part that the gate is about")
     scope = f"{benchmark}/{of}" if of else benchmark
     alpha, margin = block.text("alpha", ""), block.text("margin", "")
     block.done(also=tuple(_RULES))
@@ -62,7 +64,9 @@ def _read_gate(block: Block, benchmark: str, folder: Path) -> Rule:
         if kind == FailUnder.kind:
             return read_fail_under(block.text(kind), scope)
         if kind == MustPass.kind:
-            return MustPass(block.texts(kind), scope)
+            if not (ids := block.texts(kind)):
+                raise block.error(key, "names no sample")
+            return MustPass(ids, scope)
         if kind != Baseline.kind:
             return _LIMITS[kind](*read_limit(block.text(kind)), scope)
         key = "alpha"
