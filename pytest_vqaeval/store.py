@@ -130,11 +130,17 @@ def write_whole(file: Path, text: str) -> None:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a private file, whole or not at all.
+    """Write a private file, whole or not at all; straight into a device or a pipe, never in its place.
 
     Raises:
         StoreError: it can't be written.
     """
+    if file.parent == Path("/dev") or (file.exists() and not file.is_file() and not file.is_dir()):
+        try:
+            file.write_bytes(content)
+        except OSError as error:
+            raise StoreError(f"{file} can't be written: {error.strerror}") from None
+        return
     fresh = file.with_name(f".{file.name}-{os.getpid()}")
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
