@@ -9,6 +9,7 @@ from importlib import import_module
 
 from pytest_vqaeval.errors import VqaError
 from pytest_vqaeval.gates import Exit
+from pytest_vqaeval.names import one_line
 
 COMMANDS = ("compare", "data", "describe", "html", "merge", "show")
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(asked.run(asked))
     except VqaError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {one_line(str(error))}", file=sys.stderr)
         return Exit.USAGE
     except BrokenPipeError:  # `... | head`
         sys.stderr.close()

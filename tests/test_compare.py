@@ -9,6 +9,7 @@ import pytest
 
 from pytest_vqaeval.__main__ import main
 from pytest_vqaeval.baselinefile import write_baseline
+from pytest_vqaeval.reports.comparison import compare_all, lines
 from pytest_vqaeval.scores import Scores
 from tests.rundata import graded, rows, scores
 
@@ -149,3 +150,17 @@ def test_names_from_models_can_not_write_to_the_terminal(files: Path, capsys: Ou
         save(name, scores(rows("cw" * 10, model=f"{name}\x1b[31m\nx")))
     text = "\n".join(compared(capsys, "e.json", "f.json"))
     assert "\x1b" not in text
+    save("e", replace(scores(rows("cc")), benchmark="\x1b[31mz"))
+    assert main(["compare", "e.json", "f.json"]) == 4
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_runs_of_one_day_are_told_apart(files: Path, capsys: Out) -> None:
+    """The start of a run's name is its time; of a file the end of its path counts."""
+    long = "replay-slake_en_huatuogpt_vision_7b.jsonl"
+    runs = [
+        replace(scores(rows("cw" * 10)), source=source)
+        for source in (f"20261130-101328-{long}", f"20261130-102437-{long}", "somewhere/baselines/slake.json")
+    ]
+    text = "\n".join(lines(compare_all([runs], 0.05)[0], 0.05, 10))
+    assert all(part in text for part in ("20261130-101328-re", "20261130-102437-re", "elines/slake.json"))

@@ -151,3 +151,7 @@ def test_a_request_that_would_be_another_is_told(
     capsys.readouterr()
     assert main(["show", "latest", "--requests", "q3"]) == 0
     assert "not the request that was answered" in capsys.readouterr().err
+
+
+def test_no_such_sample_is_said(show) -> None:
+    assert show("latest", "--outcome=truncated") == (0, "no sample of the run is such a one\n", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,6 +17,7 @@ from pytest_vqaeval.scores import Scores
 from pytest_vqaeval.stats import holm
 
 SCHEMA = 1
+_RUN = re.compile(r"\d{8}-\d{6}-")  # how the name of a run begins
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ def lines(compared: Compared, alpha: float, show: int) -> Iterator[str]:
             yield from _changes("better", pair.comparison.better, show)
 
 
+def _short(source: str) -> str:
+    """At most 18 characters: the start of a run's name, which is its time, else the end of a path."""
+    return source[:18] if _RUN.match(source) else source[-18:]
+
+
 def _table(runs: Sequence[Scores]) -> list[str]:
     rows = []
     for letter, scores in zip(_letters(len(runs)), runs, strict=True):
@@ -92,7 +99,7 @@ def _table(runs: Sequence[Scores]) -> list[str]:
         of = f"{known:,}" if known == scores.collected else f"{known:,} (of {scores.collected:,})"
         between = f"{100 * interval.low:.1f} - {100 * interval.high:.1f}" if interval else ""
         mean = "-" if scores.mean is None else f"{100 * scores.mean:.2f} %"
-        rows.append([letter, one_line(scores.model)[:18], one_line(scores.source)[-18:], of, mean, between])
+        rows.append([letter, one_line(scores.model)[:18], _short(one_line(scores.source)), of, mean, between])
     metric = "score" if runs[0].graded else "accuracy"
     header = ["", "model", "from", "samples", metric, "95 % interval"]
     return tabulate(rows, header, tablefmt="simple", disable_numparse=True).split("\n")

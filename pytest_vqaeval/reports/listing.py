@@ -92,8 +92,11 @@ def listing(results: Sequence[Result], opened: Reopened) -> Iterator[str]:
             row.append(result.model)
         question = opened.question(result)
         rows.append([_cell(text, 24) for text in row] + [_cell(question.text if question else "", width)])
+    if not rows:
+        yield "no sample of the run is such a one"
+        return
     header = ["sample", "outcome", "reference", "answer", "model", "question"]
-    if rows and len(rows[0]) < len(header):
+    if len(rows[0]) < len(header):
         header.remove("model")
     table = tabulate(rows, header, tablefmt="simple", disable_numparse=True)
     for line in table.split("\n"):
