@@ -323,7 +323,7 @@ class Run:
         """Red in the last line: pytest paints it so if there is a category `failed`, even an empty one."""
         failed = self._keeper.failed
         if failed:
-            stats["gate failed"] = failed
+            stats["gate failed" if len(failed) == 1 else "gates failed"] = failed
         if failed or (not self._keeper.gates and self._wrong_reports):
             stats.setdefault("failed", [])
 

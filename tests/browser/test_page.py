@@ -1,6 +1,7 @@
 """The page of a real run of SLAKE (stored replies of a published model) in a real browser."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,16 @@ def test_nothing_is_wider_than_the_window(
     page.until("return document.querySelectorAll('.card').length > 2")
     assert page.js("return document.documentElement.scrollWidth") <= width
     page.shoot(f"{name}-{file.removesuffix('.html')}-samples")
+
+
+def test_long_names_of_parts_are_broken(tmp_path: Path, slake: Path, page: Page) -> None:
+    """Tables and cards stay on a narrow screen whatever a subset is called."""
+    run = read_run(find_run(slake / "huatuo", "latest").path)
+    name = "a_subset_of_a_very_long_name_without_any_space"
+    results = [replace(result, subset=name) for result in run.results[:50]]
+    write_page(tmp_path / "long.html", [replace(run, results=results)])
+    page.open(tmp_path / "long.html", width=390)
+    assert page.js("return document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("dark", [False, True])
