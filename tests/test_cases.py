@@ -58,6 +58,14 @@ def test_options_may_be_absent_where_the_spec_says_so(tmp_path: Path, value: Any
         question_of(tmp_path, row, **sample_with([], options={"field": "options"}, reference="{answer}"))
 
 
+def test_a_record_need_not_call_its_question_question(tmp_path: Path) -> None:
+    rule = sample_with([{"text": "Say: {q}"}])
+    assert question_of(tmp_path, {"q": "Which?"}, **rule).text == "Say: Which?"
+    assert question_of(tmp_path, {"q": "Which?", "question": "What?"}, **rule).text == "What?"
+    with pytest.raises(DataError, match="field 'q' is missing"):
+        question_of(tmp_path, {"question": "What?"}, **rule)
+
+
 def test_several_pictures(tmp_path: Path) -> None:
     row = {"question": "?", "one": "a.jpg", "two": None, "list": [b"1", None, {"bytes": b"2"}], "three": ""}
     content = [{"images": ["{one}", "{two}", "{three}", "{four}"]}, {"text": "then"}, {"images": "{list}"}]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
@@ -13,7 +13,7 @@ from pytest_vqaeval.formats.choice import choice_fields, read_options, right_lab
 from pytest_vqaeval.formats.parts import Part as MessagePart
 from pytest_vqaeval.formats.parts import media_part, text_part
 from pytest_vqaeval.formats.placeholders import fill, referenced_media
-from pytest_vqaeval.question import Message, Question
+from pytest_vqaeval.question import Message, Question, plain_text
 from pytest_vqaeval.samplerule import INTERLEAVED, Options, Part, SampleRule
 from pytest_vqaeval.templates import Switch, Template, lookup
 
@@ -37,8 +37,14 @@ def build_template(fields: Mapping[str, Any], rule: SampleRule, prompt: Template
     references = _references(seen, rule.reference) if rule.reference else ()
     if options:
         references = right_labels(references, options, rule.answer, only_field(rule.reference) or "reference")
-    text = rule.question.render(seen) if rule.question else ""
-    return Question(text, messages, references, options)
+    return Question(_asked(rule.question, seen, messages), messages, references, options)
+
+
+def _asked(question: Template | None, fields: Mapping[str, Any], messages: Sequence[Message]) -> str:
+    """The question as people are shown it: without a field `question` it is what is sent."""
+    if question and (only_field(question) != "question" or "question" in fields):
+        return question.render(fields)
+    return plain_text(messages[-1]) if messages else ""
 
 
 def _options(fields: Mapping[str, Any], options: Options) -> tuple[str, ...]:
