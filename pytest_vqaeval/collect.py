@@ -92,10 +92,18 @@ class SpecModule(pytest.Module):
         for sample in found:
             by_subset.setdefault(sample.subset, []).append(sample)
         self.evaluation.about(self.spec, list(by_subset), found)
+        self._warn_of_groups(found)
         functions: defaultdict[str, list[Sample]] = defaultdict(list)
         for subset, part in self._selected(by_subset).items():
             functions[node_name(subset)] += part
         return {name: part for name, part in functions.items() if part}
+
+    def _warn_of_groups(self, samples: list[Sample]) -> None:
+        if any(sample.record for sample in samples):  # without data nothing is known of its fields
+            for name in self.evaluation.settings.group:
+                if name not in self.evaluation.abouts[self.spec.name].groups:
+                    text = f"--vqa-group={name}: no record of {self.spec.name} has this field"
+                    warnings.warn(VqaWarning(text), stacklevel=2)
 
     def _selected(self, by_subset: dict[str, list[Sample]]) -> dict[str, list[Sample]]:
         """The samples that `--vqa-limit` leaves, and of these the shard's: all shards together are the limited run."""

@@ -259,8 +259,9 @@ class Evaluation:
             samples: all of them, selected or not, each once.
         """
         of_gates = (field_of(rule.scope, spec.name) for rule in (*self.settings.gates, *spec.gates))
-        known = [name for name in of_gates if name and any(sample.fields([name]) for sample in samples)]
-        groups, panel = tuple(dict.fromkeys([*(self.settings.group or spec.groups), *known])), self._named_panel(spec)
+        asked_for = [name for name in (*self.settings.group, *of_gates) if name]
+        known = [name for name in asked_for if any(sample.fields([name]) for sample in samples)]
+        own, panel = () if self.settings.group else spec.groups, self._named_panel(spec)
         self.abouts[spec.name] = About(
             name=spec.name,
             title=spec.title,
@@ -268,7 +269,7 @@ class Evaluation:
             collected=len(samples) * self.settings.repeats,
             subsets=subsets,
             categories=tuple(spec.categories),
-            groups=groups,
+            groups=tuple(dict.fromkeys([*own, *known])),
             judge=panel.to_json() if panel else {},
             metrics=[[metric.name, metric.kind] for metric, _ in spec.metrics],
             gates=[rule_to_json(rule) for rule in spec.gates],

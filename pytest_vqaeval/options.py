@@ -181,7 +181,13 @@ OPTIONS = (
         many=True,
     ),
     Option("header", "NAME=VALUE", "further HTTP header; may be repeated", a_header, many=True),
-    Option("group", "FIELD", "a further table by this field of the records; may be repeated", a_text, many=True),
+    Option(
+        "group",
+        "FIELD",
+        "a table by this field of the records, instead of those of the spec; may be repeated",
+        a_text,
+        many=True,
+    ),
     Option("show", "N", "how many wrong answers are shown in full (default: 5)", a_count(0), 5),
     Option("out", "DIR", "folder of the run folders (default: .vqaeval)", a_path),
     Option(

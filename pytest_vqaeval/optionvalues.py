@@ -38,7 +38,7 @@ def a_page(text: str, base: Path) -> Path:
     """The file of a page; pages need an extra."""
     if importlib.util.find_spec("jinja2") is None:
         raise ValueError("needs an extra: pip install 'pytest-vqaeval[html]'")
-    return a_path(text, base)
+    return a_file(text, base)
 
 
 def a_folder(text: str, base: Path) -> Path:
@@ -54,6 +54,8 @@ def a_file(text: str, base: Path) -> Path:
     path = a_path(text, base)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, not a file")
+    if not (there := next(parent for parent in path.parents if parent.exists())).is_dir():
+        raise ValueError(f"{there} is a file, not a folder")
     return path
 
 

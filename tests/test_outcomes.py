@@ -247,3 +247,9 @@ def test_the_run_folder_is_private_and_holds_no_secret(shapes: Path, run: Run, m
     header = json.loads(folder.joinpath("run.json").read_text())
     assert header["schema"] == 1
     assert header["models"] == ["m"]
+
+
+def test_lines_that_cannot_be_read_are_told_together(always_yes: Path, pytester: pytest.Pytester) -> None:
+    always_yes.joinpath("shapes", "q.jsonl").open("a").write("{cut\n{cut\n")
+    result = pytester.runpytest(*ALL, "--vqa-model=m")
+    result.stdout.fnmatch_lines(["2 x a record is not valid JSON: *", "    first: q.jsonl:13, *"])

@@ -218,6 +218,12 @@ def test_a_reply_to_another_question_is_never_scored(shapes: Path, run: Run) -> 
     out.stdout.fnmatch_lines(["8 x the reply in this sample's place in shapes_en.jsonl answers another question:*"])
 
 
+def test_predictions_of_another_number_of_repeats_say_so(shapes: Path, pytester: pytest.Pytester) -> None:
+    out = pytester.runpytest(*ALL, f"--vqa-model=replay:{predictions(shapes)}", "--vqa-repeats=2")
+    assert counts_of(shapes) == {"correct": 2, "error": 22}
+    out.stdout.fnmatch_lines(["* x the reply in this sample's place *did not ask each sample 2 times (--vqa-repeats)"])
+
+
 @pytest.mark.parametrize(
     ("row", "outcome"),
     [

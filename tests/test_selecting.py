@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run, counts_of
+from tests.conftest import Run, counts_of, rows, summary_of, write_rows
 
 ALL = ["shapes.vqa.yaml", "--vqa-model=mine", "--vqa-json=out.json"]
 
@@ -158,3 +158,15 @@ def pytest_collection_modifyitems(items):
     )
     run(*ALL)
     assert counts_of(always_yes) == {"correct": 6, "wrong": 5, "not_run": 1}
+
+
+def test_a_field_that_no_record_has_makes_no_table(always_yes: Path, run: Run) -> None:
+    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json", "--vqa-group=lang", "--vqa-group=lnag")
+    assert list(summary_of(always_yes)["benchmarks"][0]["groups"]) == ["lang"]  # type: ignore[index]
+    result.stdout.fnmatch_lines(["*--vqa-group=lnag: no record of shapes has this field"])
+
+
+def test_a_subset_without_a_name_has_a_row_that_can_be_seen(always_yes: Path, pytester: pytest.Pytester) -> None:
+    write_rows(always_yes / "shapes", [{**row, "lang": " " if row["lang"] == "zh" else "en"} for row in rows()])
+    result = pytester.runpytest("shapes.vqa.yaml", "--vqa-model=m")
+    result.stdout.fnmatch_lines(["' ' *"])

@@ -64,9 +64,10 @@ class Predictions:
         if row is None:
             raise ModelError(f"no reply for this sample in {stem}.jsonl", Failure.SAMPLE)
         if letters(sample.question().text) not in row.asked:
+            times = "once" if self._repeats == 1 else f"{self._repeats} times"
             raise ModelError(
-                f"the reply in this sample's place in {stem}.jsonl answers another question: "
-                "EvalScope read another data file, or another order of it",
+                f"the reply in this sample's place in {stem}.jsonl answers another question: EvalScope read another "
+                f"data file, or another order of it, or did not ask each sample {times} (--vqa-repeats)",
                 Failure.SAMPLE,
             )
         if isinstance(row.reply, str):

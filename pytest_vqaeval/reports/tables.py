@@ -89,7 +89,7 @@ def _row(reports: Sequence[BenchmarkReport], part: Any, name: str) -> list[str]:
 def _cells(name: str, tallies: Sequence[Tally]) -> list[str]:
     """A row of a table: its name, marked where a model answered few samples, and each model's cells."""
     few = any(0 < tally.answered < FEW for tally in tallies)
-    shown = one_line(name)[:32] + (_FEW_MARK if few else "")
+    shown = (one_line(name)[:32] if name.strip() else repr(name)) + (_FEW_MARK if few else "")
     return [shown, *(cell for tally in tallies for cell in tally_cells(tally, len(tallies)))]
 
 

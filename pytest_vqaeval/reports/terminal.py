@@ -94,6 +94,8 @@ class Printer:
         for _, hit in ranked[:_MOST_CAUSES]:
             first, causes_hit = hit[0], {result.cause for result in hit}
             said = (first.error or first.cause) if len(hit) == 1 else first.cause
+            if said.startswith(("is ", "has ", "holds ")):  # what a file's line said of itself
+                said = f"a record {said}"
             alike = ", and the like" if len(causes_hit) > 1 else ""
             place = f"{one_line(first.where)}, " if first.where and len(hit) > 1 else ""
             self._lines(
