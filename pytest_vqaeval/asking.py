@@ -10,7 +10,7 @@ from typing import Any
 from pytest_vqaeval.errors import DataError, Failure, FatalError, ModelError
 from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.media import Encoded, MediaCache, Reader
-from pytest_vqaeval.models import Model
+from pytest_vqaeval.models import Model, as_reply
 from pytest_vqaeval.models.chat import Prepared, map_pictures, request_key
 from pytest_vqaeval.question import Message, Question, plain_text, values_in
 from pytest_vqaeval.replies import ReplyStore
@@ -149,7 +149,7 @@ class ModelLine:
         """
         answered = self.asker.answered
         try:
-            reply = self.model.ask(messages)
+            reply = as_reply(self.model.ask(messages))
         except ModelError as error:
             hopeless = error.failure is Failure.PERMANENT
             if hopeless or (error.failure is Failure.UNREACHABLE and id(self.model) not in answered):

@@ -51,8 +51,8 @@ def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> R
     """
     running = evaluation.running
     label = model_label_of(running.item, evaluation)
-    asking = as_model(model, label)
     with _fatal_stops(evaluation):
+        asking = as_model(model, label)
         evaluation.check_scorer(sample.spec)
         evaluation.panel(sample.spec)  # before anything is sent: is there a judge, if there must be one?
         work = _work(evaluation, running.item, sample, asking, label, lambda: reader, judging=False)

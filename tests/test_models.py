@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_vqaeval.testing import ModelServer
-from tests.conftest import Run, counts_of, summary_of
+from tests.conftest import ALWAYS_YES, Run, counts_of, summary_of
 
 ALL = ["shapes.vqa.yaml", "--vqa-json=out.json"]
 
@@ -205,3 +205,37 @@ def vqa_model(): return lambda messages: "yes"
     )
     assert pytester.runpytest_subprocess(*ALL, "--vqa-model=m").ret == 1
     assert counts_of(shapes) == {"correct": 6, "wrong": 6}
+
+
+OWN = """\
+import pytest
+
+
+class Own:
+    concurrency = 2
+
+    def ask(self, messages):
+        return {"yes": "yes", "five": 5}[VALUE]
+
+
+@pytest.fixture(scope="session")
+def vqa_model():
+    return Own()
+"""
+
+
+def test_what_an_object_may_return(always_yes: Path, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(OWN.replace("VALUE", "'yes'"))
+    pytester.runpytest(*ALL, "--vqa-model=own")
+    assert counts_of(always_yes) == {"correct": 6, "wrong": 6}
+    pytester.makeconftest(OWN.replace("VALUE", "'five'"))
+    result = pytester.runpytest(*ALL, "--vqa-model=own")
+    assert counts_of(always_yes) == {"error": 12}
+    result.stdout.fnmatch_lines(["12 x the model returned int, not a text"])
+
+
+def test_a_fixture_that_gives_no_model_stops_the_run(always_yes: Path, run: Run) -> None:
+    always_yes.joinpath("conftest.py").write_text(ALWAYS_YES.replace('lambda messages: "yes"', "5"))
+    result = run(*ALL, "--vqa-model=own")
+    assert result.ret == 4
+    result.stdout.fnmatch_lines(["! *the fixture vqa_model gave int; it must give an object with ask*"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
-from pytest_vqaeval.errors import Failure, ModelError, UsageError
+from pytest_vqaeval.errors import Failure, FatalError, ModelError, UsageError
 from pytest_vqaeval.reply import Reply
 
 if TYPE_CHECKING:
@@ -150,16 +150,29 @@ def as_model(value: Any, name: str) -> Model:
     """What a user's `vqa_model` fixture gives: a model as it is, or a plain function of messages.
 
     Raises:
-        UsageError: neither.
+        FatalError: neither.
     """
     if isinstance(value, Model):
         return value
     if callable(value):
         return PlainFunction(value, name)
-    raise UsageError(
+    raise FatalError(
         f"the fixture vqa_model gave {type(value).__name__}; it must give an object with ask(messages) -> Reply, "
         "or a function of messages that returns a text"
     )
+
+
+def as_reply(value: Any) -> Reply:
+    """What a user's model gave: a Reply as it is, or its text.
+
+    Raises:
+        ModelError: neither.
+    """
+    if isinstance(value, Reply):
+        return value
+    if isinstance(value, str):
+        return Reply(value)
+    raise ModelError(f"the model returned {type(value).__name__}, not a text", Failure.SAMPLE)
 
 
 class PlainFunction:
@@ -170,9 +183,4 @@ class PlainFunction:
 
     def ask(self, messages: Sequence[Message]) -> Reply:
         """Call the function; what it raises is left as it is, so that its traceback shows where."""
-        value = self._function(messages)
-        if isinstance(value, Reply):
-            return value
-        if isinstance(value, str):
-            return Reply(value)
-        raise ModelError(f"the model function returned {type(value).__name__}, not a text", Failure.SAMPLE)
+        return as_reply(self._function(messages))
