@@ -111,9 +111,12 @@ def test_files_of_one_name_in_two_folders_are_told_apart_everywhere(run: Run, py
         pytester.mkdir(folder).joinpath("q.jsonl").write_text('{"question": "?", "options": ["x", "y"], "answer": "A"}')
     with ModelServer("ANSWER: A") as server:
         result = run("a/q.jsonl", "b/q.jsonl", f"--vqa-model=m@{server.url}", "--vqa-fail-under=b/q.jsonl=0.5")
+        other = run("a/q.jsonl", "b/q.jsonl", f"--vqa-model=m@{server.url}", "--vqa-fail-under=q=0.5")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*= a/q.jsonl (General-VMCQ): m =*", "*= b/q.jsonl (General-VMCQ): m =*"])
     result.stdout.fnmatch_lines(["gate pass: b/q.jsonl m: fail_under 0.5: *"])
+    assert other.ret == 20
+    other.stdout.fnmatch_lines(["gate inconclusive: q: *no sample was selected; there are a/q.jsonl, b/q.jsonl"])
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])

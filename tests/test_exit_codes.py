@@ -21,7 +21,7 @@ ALL = ["shapes.vqa.yaml", "--vqa-model=m", "--vqa-json=out.json"]
         ("0.5", 0, "gate pass: shapes m: fail_under 0.5: 0.5000 of 12 answered"),
         ("shapes=0.5", 0, "gate pass: shapes m: fail_under 0.5: 0.5000 of 12 answered"),
         ("0.6", 1, "gate fail: shapes m: fail_under 0.6: 0.5000 of 12 answered"),
-        ("other=0.1", 20, "gate inconclusive: other: fail_under 0.1: no sample was selected"),
+        ("other=0.1", 20, "gate inconclusive: other: fail_under 0.1: no sample was selected; there are shapes"),
     ],
 )
 def test_fail_under(always_yes: Path, run: Run, gate: str, code: int, said: str) -> None:

@@ -86,7 +86,9 @@ def _parts(rule: Rule, summary: Summary) -> Iterator[Part]:
     for report in reports:
         yield _part(report, (rule.scope or report.name)[len(report.name) + 1 :])
     if not reports:
-        yield Part(rule.scope or "any benchmark", "", "", Tally([]), 0, problem="no sample was selected")
+        others = ", ".join(dict.fromkeys(report.name for report in summary.benchmarks))
+        problem = "no sample was selected" + (f"; there are {others}" if others else "")
+        yield Part(rule.scope or "any benchmark", "", "", Tally([]), 0, problem=problem)
 
 
 def _concerns(scope: str | None, benchmark: str) -> bool:
