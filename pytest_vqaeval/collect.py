@@ -128,7 +128,10 @@ class SpecModule(pytest.Module):
             parameters = [
                 pytest.param(sample, id=sample.node, marks=self._marks(sample, refused)) for sample in samples
             ]
-            setattr(module, name, pytest.mark.parametrize("vqa_sample", parameters, indirect=True)(function))
+            test = pytest.mark.parametrize("vqa_sample", parameters, indirect=True)(function)
+            if len(self.evaluation.labels) > 1:  # a user's own `vqa_model` need not ask for the name
+                test = pytest.mark.usefixtures("vqa_model_name")(test)
+            setattr(module, name, test)
         return module
 
     def _marks(self, sample: Sample, refused: set[str]) -> list[pytest.MarkDecorator]:

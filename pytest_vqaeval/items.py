@@ -167,11 +167,11 @@ def model_label_of(item: pytest.Item, evaluation: Evaluation) -> str:
     """The label of the model that answers an item."""
     callspec = getattr(item, "callspec", None)
     params = callspec.params if callspec else {}
-    if "vqa_model_name" in params:
-        return str(params["vqa_model_name"])
-    if "vqa_model" in params:  # a user's own parametrized fixture is told by its part of the id
+    if "vqa_model" in params:  # a user's own parametrized fixture is told by its part of the id, and by the model's
         sample = sample_of(item)
         return str(getattr(callspec, "id", "")).replace(sample.node if sample else "", "", 1).strip("-")
+    if "vqa_model_name" in params:
+        return str(params["vqa_model_name"])
     return evaluation.labels[0] if evaluation.labels else ""
 
 

@@ -117,6 +117,14 @@ def test_two_models_are_two_columns(shapes: Path, run: Run) -> None:
     result.stdout.re_match_lines([r"all samples \* +50.00 % of 12 +50.00 % of 12"])
 
 
+def test_a_function_stands_for_each_of_two_models(always_yes: Path, run: Run) -> None:
+    """The fixture of the README does not ask for the name: none of the models is dropped in silence."""
+    assert run(*ALL, "--vqa-model=a", "--vqa-model=b", "--vqa-fail-under=0.5").ret == 0
+    summary = summary_of(always_yes)
+    assert [(b["model"], b["overall"]["answered"]) for b in summary["benchmarks"]] == [("a", 12), ("b", 12)]
+    assert len(summary["gates"]) == 2
+
+
 def test_the_same_name_on_two_servers(shapes: Path, pytester: pytest.Pytester) -> None:
     with ModelServer("yes") as first, ModelServer("no") as second:
         pytester.runpytest(*ALL, f"--vqa-model=m@{first.url}", f"--vqa-model=m@{second.url}")
@@ -137,6 +145,11 @@ def vqa_model(request):
     run(*ALL, "--vqa-model=ignored")
     benchmarks = summary_of(shapes)["benchmarks"]
     assert {b["model"]: b["overall"]["correct"] for b in benchmarks} == {"yes": 6, "no": 6}
+    run(*ALL, "--vqa-model=a", "--vqa-model=b")  # each of the two stands for each name: none hides the other
+    benchmarks = summary_of(shapes)["benchmarks"]
+    correct = {b["model"]: (b["overall"]["correct"], b["overall"]["answered"]) for b in benchmarks}
+    assert len(correct) == 4
+    assert set(correct.values()) == {(6, 12)}
 
 
 def test_the_model_hook(shapes: Path, run: Run) -> None:
