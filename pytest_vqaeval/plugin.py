@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
-from pytest_vqaeval.errors import StoreError, UsageError, VqaError
+from pytest_vqaeval.errors import UsageError, VqaError
 from pytest_vqaeval.options import OPTIONS
 from pytest_vqaeval.settings import Settings
 
@@ -178,7 +178,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             run.open_folder()
         try:
             config.stash[EVALUATION].note_selection(selection_of(session.items, config.stash[EVALUATION]))
-        except StoreError as error:
+        except VqaError as error:  # the run folder, or the cache's lock file
             if not hasattr(config, "workerinput"):
                 raise pytest.UsageError(str(error)) from None
             session.shouldstop = str(error)  # what a worker raises here, xdist takes for a crash of itself

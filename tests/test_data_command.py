@@ -71,6 +71,28 @@ def test_fetch_then_verify(hub: HubServer, capsys: pytest.CaptureFixture[str], t
     assert out.count("WRONG") == 1
 
 
+def test_nothing_is_fetched_offline(
+    hub: HubServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VQA_OFFLINE", "1")
+    assert main(["data", "fetch", "shapes"]) == 4
+    assert "shapes/q.jsonl is not here, and nothing is fetched (offline)" in capsys.readouterr().err
+    assert not hub.seen
+
+
+def test_fetch_leaves_no_broken_file_unsaid(hub: HubServer, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["data", "fetch", "shapes"]) == 0
+    broken = tmp_path / "cache/shapes/pics.zip"
+    broken.write_text("123")
+    capsys.readouterr()
+    assert main(["data", "fetch", "shapes"]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(f"WRONG  {broken}: sha256 ")
+    assert last.endswith("; remove it to have it fetched again")
+    broken.unlink()
+    assert main(["data", "fetch", "shapes"]) == 0
+
+
 def test_fetch_fails_in_one_line(hub: HubServer, capsys: pytest.CaptureFixture[str]) -> None:
     hub.status = {"q.jsonl": 403}
     assert main(["data", "fetch", "shapes"]) == 4

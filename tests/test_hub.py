@@ -104,6 +104,16 @@ def test_offline_is_yes_or_no(hub: HubServer, pytester: pytest.Pytester, monkeyp
     result.stderr.fnmatch_lines(["ERROR: VQA_OFFLINE: 'maybe' is neither yes nor no"])
 
 
+def test_a_broken_lock_file_is_one_line(hub: HubServer, pytester: pytest.Pytester, always_yes: Path) -> None:
+    pytester.runpytest(*RUN)
+    (always_yes / "cache/lock.json").write_text("{broken")
+    result = pytester.runpytest(*RUN)
+    assert result.ret == 4
+    text = result.stdout.str() + result.stderr.str()
+    assert "lock.json can't be read (" in text
+    assert "Traceback" not in text
+
+
 def test_a_hub_that_is_not_there_is_one_error_per_subset(
     hub: HubServer, pytester: pytest.Pytester, always_yes: Path
 ) -> None:

@@ -12,6 +12,7 @@ from pytest_vqaeval.data import sha256_of
 from pytest_vqaeval.errors import DataError, UsageError
 from pytest_vqaeval.gates import Exit
 from pytest_vqaeval.hub import Hub
+from pytest_vqaeval.optionvalues import yes_or_no
 from pytest_vqaeval.remote.progress import Progress, megabytes
 from pytest_vqaeval.shipped import known_benchmarks
 from pytest_vqaeval.spec import Spec, read_spec
@@ -40,11 +41,18 @@ def run(asked: argparse.Namespace) -> int:
     """
     own = asked.data or os.environ.get("VQA_DATA")
     folder = Path(own).expanduser().absolute() if own else None
-    hub = Hub(folder, whole=True, progress=Progress(sys.stderr))
+    hub = Hub(folder, offline=_offline(), whole=True, progress=Progress(sys.stderr))
     try:
         return _ACTIONS[asked.action][0](hub, _specs(asked.benchmark, asked.action))
     finally:
         hub.close()
+
+
+def _offline() -> bool:
+    try:
+        return yes_or_no(os.environ.get("VQA_OFFLINE") or "no", Path())
+    except ValueError as error:
+        raise UsageError(f"VQA_OFFLINE: {error}") from None
 
 
 def _specs(name: str | None, action: str) -> list[Spec]:
@@ -89,31 +97,35 @@ def _rows(hub: Hub, spec: Spec) -> Iterator[tuple[str, str, str]]:
 
 
 def _fetch(hub: Hub, specs: Sequence[Spec]) -> int:
-    """Fetch all files of a benchmark, whole."""
+    """Fetch all files of a benchmark, whole. What was here before is verified: a download is while it comes."""
+    wrong: list[str] = []
     for spec in specs:
         if not spec.data.files:
             raise UsageError(f"{spec.name}: no files are published; `data path {spec.name}` says where yours belong")
         data = hub.open(spec)
+        old = [name for name in spec.data.files if data.find(name)]
         data.fetch_all()
         for name in spec.data.files:
             print(data.find(name))
-    return Exit.OK
+        wrong += [line for line in _verified(hub, spec, old) if line.startswith("WRONG")]
+    print(*(f"{line}; remove it to have it fetched again" for line in wrong), sep="\n", end="\n" * bool(wrong))
+    return Exit.FAILED if wrong else Exit.OK
 
 
 def _verify(hub: Hub, specs: Sequence[Spec]) -> int:
     """Compare the files that are here with what the specs, or else the lock file, say of them."""
-    lines = [line for spec in specs for line in _verified(hub, spec)]
+    lines = [line for spec in specs for line in _verified(hub, spec, list(spec.data.files))]
     print(*lines or ["nothing to verify: no file that is published is here (see `data list`)"], sep="\n")
     return Exit.FAILED if any(line.startswith("WRONG") for line in lines) else Exit.OK
 
 
-def _verified(hub: Hub, spec: Spec) -> Iterator[str]:
+def _verified(hub: Hub, spec: Spec, names: Sequence[str]) -> Iterator[str]:
     try:
         data = hub.open(spec)
     except DataError:
         return
-    for name, file in spec.data.files.items():
-        path = data.find(name)
+    for name in names:
+        file, path = spec.data.files[name], data.find(name)
         if path is None:
             continue
         found, expected, who = sha256_of(path), file.sha256, "the spec"
