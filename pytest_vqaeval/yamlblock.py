@@ -43,7 +43,8 @@ def load(path: Path, keys: str = "name:, records:, sample:, score:") -> Block:
     except OSError as error:
         raise SpecError(f"{path}: can't be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: is not UTF-8 (byte {error.start})") from None
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise SpecError(f"{path}:{number}: is not UTF-8 (byte {error.start})") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""

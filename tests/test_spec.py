@@ -94,6 +94,13 @@ def test_a_mistake_is_one_line(tmp_path: Path, mistake: str) -> None:
     assert str(caught.value).startswith(str(tmp_path / "b.vqa.yaml"))
 
 
+def test_another_encoding_is_told_with_its_line(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path)
+    spec.write_bytes(SPEC.replace("Shapes", "Caf\xe9").encode("latin-1"))
+    with pytest.raises(SpecError, match=r"b.vqa.yaml:2: is not UTF-8 \(byte \d+\)$"):
+        read_spec(spec)
+
+
 SCORER_MISTAKES = {
     "unknown scorer": ("{scorer: short_anser}", "unknown scorer 'short_anser'; did you mean 'short_answer'?"),
     "unknown option": (
