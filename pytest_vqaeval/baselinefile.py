@@ -126,6 +126,8 @@ def _scores(file: Path, row: Mapping[str, Any]) -> Scores:
             raise ValueError(f"{name} is {row.get(name)!r:.60}")
     samples: dict[Key, SampleScore] = {}
     for cluster, subsets in row["clusters"].items():
+        if not isinstance(subsets, dict) or not all(isinstance(values, dict) for values in subsets.values()):
+            raise ValueError(f"the cluster {cluster!r:.60} is {subsets!r:.60}")
         for subset, values in subsets.items():
             for id, value in values.items():
                 key = Key(subset, id)

@@ -104,7 +104,8 @@ def test_names_from_data_stay_what_they_are(tmp_path: Path) -> None:
         ('"model": "m",', "", "model is None"),
         ('"model": "m"', '"model": 5', "model is 5"),
         ('"fingerprint": {"records":"1"}', '"fingerprint": []', "fingerprint is []"),
-        ('"s":{"0":"c","1":"w"}', '"s":["c","w"]', "AttributeError"),
+        ('"s":{"0":"c","1":"w"}', '"s":["c","w"]', "the cluster 'c0' is {'s': ['c', 'w']}"),
+        ('{"s":{"0":"c","1":"w"}}', "7", "the cluster 'c0' is 7"),
         ("}\n]\n}", "}\n]\n", "Expecting"),
     ],
 )
