@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_vqaeval.archive import Archive, media_roots
+from pytest_vqaeval.abouts import about, complete
+from pytest_vqaeval.archive import Archive
 from pytest_vqaeval.asking import Asked, Asker
 from pytest_vqaeval.data import Data
 from pytest_vqaeval.dataset import open_archive
-from pytest_vqaeval.errors import DataError, FatalError, UsageError
-from pytest_vqaeval.fingerprint import archives, fingerprint
-from pytest_vqaeval.gates.base import field_of
-from pytest_vqaeval.gates.written import rule_to_json
+from pytest_vqaeval.errors import FatalError, UsageError
 from pytest_vqaeval.hub import Hub
 from pytest_vqaeval.judging.panel import Judged, Panel
 from pytest_vqaeval.media import MediaCache, Reader
@@ -31,7 +28,7 @@ from pytest_vqaeval.scoring.base import Score, Scorer
 from pytest_vqaeval.settings import Settings
 from pytest_vqaeval.spec import Spec
 from pytest_vqaeval.store import RunFolder, Selection, is_run
-from pytest_vqaeval.summary import NO_VALUE, About, Source
+from pytest_vqaeval.summary import About
 from pytest_vqaeval.usage import ANSWER, JUDGE
 
 if TYPE_CHECKING:
@@ -96,7 +93,7 @@ class Evaluation:
         self.abouts: dict[str, About] = {}
         self.replayed = dict(replayed or {})
         self._out = settings.out or started_in / ".vqaeval"
-        self._started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
+        self.started_in, self._worker, self._own_scorers = started_in, worker, own_scorers
         self._models: dict[str, Model] = {}
         self._collected: dict[str, Sequence[Sample]] = {}
         self._hub = Hub(settings.data, offline=settings.offline, whole=settings.download, progress=progress)
@@ -129,7 +126,7 @@ class Evaluation:
                 if name not in self.replayed:
                     from pytest_vqaeval.models.replay import locate
 
-                    self.replayed[name] = locate(name, self._out, self._started_in)
+                    self.replayed[name] = locate(name, self._out, self.started_in)
                 self.model(label)
 
     def note_selection(self, selection: Selection) -> None:
@@ -137,35 +134,13 @@ class Evaluation:
         if self.folder and selection.rows:
             if self.settings.resume is None and self.folder.has_selection:
                 return  # another worker was faster; what is there at the start of a resumed run is of its first part
-            abouts = [self._complete(about) for about in selection.abouts]
+            abouts = [complete(about, self._collected[about.name], self) for about in selection.abouts]
             self.folder.write_selection(Selection(abouts, selection.rows))
             self.folder.publish()  # not before: a run of nothing is not the latest
 
     def selection_from_apart(self) -> str:
         """What a worker selected that runs on another machine than the controller, whose files are not the same."""
         return self.folder.selection_text() if self.folder and self._apart else ""
-
-    def _complete(self, about: About) -> About:
-        """Add what takes a look at every sample of the benchmark."""
-        samples = self._collected[about.name]
-        spec = samples[0].spec
-        sizes = {part: n * self.settings.repeats for part, n in _sizes(samples, about.groups).items()}
-        panel = self._named_panel(spec)
-        facts = fingerprint(spec, samples, self.scorer(spec), lambda name: self.archive(spec).fingerprint(name), panel)
-        return replace(about, sizes=sizes, fingerprint=facts, files=self._files(spec))
-
-    def _files(self, spec: Spec) -> dict[str, dict[str, int | str]]:
-        """The benchmark's records and archives, as a run's header names them."""
-        try:
-            data = self.data(spec)
-        except DataError:
-            return {}  # each sample says so
-        names = [name for _, pattern in spec.records.files for name in data.names(pattern)]
-        facts = {
-            name: data.facts(name, lambda zip_name: self.archive(spec).fingerprint(zip_name))
-            for name in dict.fromkeys([*names, *archives(spec)])
-        }
-        return {name: known for name, known in facts.items() if known}
 
     def model(self, label: str) -> Model:
         """The model of that label, made at first use.
@@ -195,7 +170,7 @@ class Evaluation:
             )
         return Panel(tuple(self.judges), strategy, spec.judge)
 
-    def _named_panel(self, spec: Spec) -> Panel | None:
+    def named_panel(self, spec: Spec) -> Panel | None:
         """The same; None too where there is no judge to name, which the first sample says."""
         try:
             return self.panel(spec)
@@ -219,7 +194,7 @@ class Evaluation:
             DataError: the data folder is not there.
         """
         if spec.path not in self._archives:
-            self._archives[spec.path] = open_archive(spec, self.data(spec), self._started_in, self.settings.media_root)
+            self._archives[spec.path] = open_archive(spec, self.data(spec), self.started_in, self.settings.media_root)
         return self._archives[spec.path]
 
     def scorer(self, spec: Spec) -> Scorer:
@@ -258,33 +233,8 @@ class Evaluation:
             subsets: in the order of the tables.
             samples: all of them, selected or not, each once.
         """
-        of_gates = (field_of(rule.scope, spec.name) for rule in (*self.settings.gates, *spec.gates))
-        asked_for = [name for name in (*self.settings.group, *of_gates) if name]
-        known = [name for name in asked_for if any(sample.fields([name]) for sample in samples)]
-        own, panel = () if self.settings.group else spec.groups, self._named_panel(spec)
-        self.abouts[spec.name] = About(
-            name=spec.name,
-            title=spec.title,
-            scorer=spec.score.scorer,
-            collected=len(samples) * self.settings.repeats,
-            subsets=subsets,
-            categories=tuple(spec.categories),
-            groups=tuple(dict.fromkeys([*own, *known])),
-            judge=panel.to_json() if panel else {},
-            metrics=[[metric.name, metric.kind] for metric, _ in spec.metrics],
-            gates=[rule_to_json(rule) for rule in spec.gates],
-            source=self._source(spec),
-        )
+        self.abouts[spec.name] = about(spec, subsets, samples, self)
         self._collected[spec.name] = samples
-
-    def _source(self, spec: Spec) -> Source:
-        """Where the benchmark was read from, so that its questions can be read again when the run is over."""
-
-        def shown(path: Path) -> str:
-            return os.path.relpath(path, self._started_in)
-
-        data, roots = self.settings.data, media_roots(self.settings.media_root)
-        return Source(shown(spec.path), shown(data) if data else None, tuple(map(shown, roots)))
 
     @cached_property
     def asker(self) -> Asker:
@@ -347,15 +297,6 @@ class Evaluation:
             self._replies.close()
         if self.folder:
             self.folder.close()
-
-
-def _sizes(samples: Sequence[Sample], groups: Sequence[str]) -> dict[str, int]:
-    """How many samples each part of a benchmark has, by the names that `BenchmarkReport.part` knows."""
-    subsets = Counter(sample.subset for sample in samples)
-    categories = Counter(sample.category for sample in samples if sample.category is not None)
-    fields = (sample.fields(groups) for sample in samples)
-    values = Counter(f"{name}:{row.get(name, NO_VALUE)}" for row in fields for name in groups)
-    return {**values, **categories, **subsets}
 
 
 def _share(total: int, workers: int, worker: str) -> int:
