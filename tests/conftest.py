@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
+import itertools
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpcore  # noqa: F401 - pytester forgets what its runs import; these modules must not come twice
@@ -107,6 +109,18 @@ def always_yes(shapes: Path) -> Path:
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reaches a hub; those of downloads point at a server of their own (`HubServer.point_here`)."""
     monkeypatch.setenv("VQA_OFFLINE", "1")
+
+
+_SESSIONS_BEFORE_GARBAGE = 25
+_tests = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def garbage() -> Iterator[None]:
+    """Sessions inside of tests leave cycles behind, old ones that are looked at too seldom: a suite grew to 1.5 GB."""
+    yield
+    if next(_tests) % _SESSIONS_BEFORE_GARBAGE == 0:
+        gc.collect()
 
 
 Run = Callable[..., pytest.RunResult]
