@@ -50,7 +50,7 @@ def test_plain_names_stay_as_they_are() -> None:
 
 def test_a_folder_that_cannot_be_written_is_told(always_yes: Path, run: Run) -> None:
     always_yes.joinpath("out").write_text("a file")
-    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-artifacts=out", "--vqa-html=out/page.html")
+    result = run("shapes.vqa.yaml", "--vqa-model=m", "--vqa-artifacts=out")
     assert result.ret == 4
     result.stdout.fnmatch_lines(["vqaeval: *out* can't be written: *"])
     assert "INTERNALERROR" not in result.stdout.str()

@@ -484,4 +484,4 @@ def test_folders_on_the_way_to_a_baseline_are_made(models: Path, pytester: pytes
     assert read_baseline_file(models / "a" / "b" / "base.json")
     result = pytester.runpytest(*ALL, "--vqa-model=replay:right.jsonl", "--vqa-save-baseline=right.jsonl/base.json")
     assert result.ret == 4
-    result.stdout.fnmatch_lines(["vqaeval: *right.jsonl/base.json can't be written: *"])
+    result.stderr.fnmatch_lines(["ERROR: --vqa-save-baseline: *right.jsonl is a file, not a folder"])
