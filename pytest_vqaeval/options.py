@@ -83,7 +83,19 @@ class Option:
 
     def value(self, config: pytest.Config) -> Any:
         """The option's value in this run: a tuple where it may be given several times."""
-        origin, raw, base = self._raw(config)
+        return self.read(*self._raw(config))
+
+    def read(self, origin: str, raw: Sequence[str], base: Path) -> Any:
+        """The value that texts say.
+
+        Args:
+            origin: where they stand, for messages.
+            raw: the texts; none where the option is not given.
+            base: the folder that paths are relative to.
+
+        Raises:
+            UsageError: one can't be used.
+        """
         if not raw:
             return () if self.many and self.default is None else self.default
         try:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from pytest_vqaeval.errors import UsageError
 from pytest_vqaeval.gates.keeper import Gatekeeper
 from pytest_vqaeval.gates.session import GateSettings
 from pytest_vqaeval.options import GATES, OPTIONS, gates_of
@@ -33,13 +31,10 @@ def read_gate_options(asked: argparse.Namespace) -> Gatekeeper:
     Raises:
         UsageError: a value that can't be used.
     """
-    values: dict[str, Any] = {}
-    for option in OPTIONS:
-        if option.name in (*GATES, *_MORE):
-            try:
-                read = tuple(option.parse(text, Path()) for text in getattr(asked, option.name) or ())
-            except ValueError as error:
-                raise UsageError(f"{option.flag}: {error}") from None
-            values[option.name] = read if option.many else read[-1] if read else None
+    values = {
+        option.name: option.read(option.flag, getattr(asked, option.name) or (), Path())
+        for option in OPTIONS
+        if option.name in (*GATES, *_MORE)
+    }
     settings = GateSettings.read(gates_of(values), values["baseline"], values["alpha"], values["margin"], asked.out)
     return Gatekeeper(settings, values["save_baseline"])
