@@ -124,7 +124,7 @@ class SpecModule(pytest.Module):
         module.__file__ = str(self.path)
         refused: set[str] = set()
         for name, samples in functions.items():
-            function = _function(name, self.path)
+            function = self._function(name)
             parameters = [
                 pytest.param(sample, id=sample.node, marks=self._marks(sample, refused)) for sample in samples
             ]
@@ -133,6 +133,14 @@ class SpecModule(pytest.Module):
                 test = pytest.mark.usefixtures("vqa_model_name")(test)
             setattr(module, name, test)
         return module
+
+    def _function(self, name: str) -> types.FunctionType:
+        """The test function of a subset: the same body for all, under its own name."""
+        from pytest_vqaeval.items import body_of
+
+        body = body_of(self.evaluation)
+        code = body.__code__.replace(co_filename=str(self.path), co_name=name, co_firstlineno=1)
+        return types.FunctionType(code, body.__globals__, name, None, body.__closure__)
 
     def _marks(self, sample: Sample, refused: set[str]) -> list[pytest.MarkDecorator]:
         marks = []
@@ -161,14 +169,6 @@ def point_at_record(item: pytest.Item, sample: Sample) -> None:
     if sample.record and isinstance(item, pytest.Function):
         # getmodpath is what pytest would put there; to ask for its whole location costs a second for 50,000 samples
         item.location = (str(sample.record.file), max(0, sample.record.line - 1), item.getmodpath())
-
-
-def _function(name: str, spec: Path) -> types.FunctionType:
-    """The test function of a subset: the same body for all, under its own name."""
-    from pytest_vqaeval.items import check
-
-    code = check.__code__.replace(co_filename=str(spec), co_name=name, co_firstlineno=1)
-    return types.FunctionType(code, check.__globals__, name)
 
 
 _MARKS = pytest.StashKey[tuple[set[str], dict[str, pytest.MarkDecorator]]]()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -150,17 +151,24 @@ def score(evaluation: Evaluation, sample: Sample, reply: Any) -> Score:
     return judged.score
 
 
-def check(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_score: Any) -> None:
+def body_of(evaluation: Evaluation) -> types.FunctionType:
     """The body of every sample's test: fails if the answer counts as wrong."""
-    running = vqa_evaluation.running
-    verdict = running.score = as_score(vqa_score)
-    if verdict.outcome.counts_wrong:
-        asked = running.asked
-        facts = {**_of_reply(asked), **_of_score(verdict)}
-        result = _blank(running.item, vqa_sample, vqa_evaluation, **facts)
-        question, media, sent = (asked.question, asked.media, asked.sent) if asked else (None, None, None)
-        said = explain(result, question, media=media, sent=sent, where=place_of(vqa_sample))
-        pytest.fail(said, pytrace=False)
+
+    def check(vqa_sample: Sample, vqa_score: Any) -> None:
+        running = evaluation.running
+        verdict = running.score = as_score(vqa_score)
+        if verdict.outcome.counts_wrong:
+            pytest.fail(_explained(evaluation, vqa_sample, verdict), pytrace=False)
+
+    return cast(types.FunctionType, check)
+
+
+def _explained(evaluation: Evaluation, sample: Sample, verdict: Score) -> str:
+    running = evaluation.running
+    asked = running.asked
+    result = _blank(running.item, sample, evaluation, **_of_reply(asked), **_of_score(verdict))
+    question, media, sent = (asked.question, asked.media, asked.sent) if asked else (None, None, None)
+    return explain(result, question, media=media, sent=sent, where=place_of(sample))
 
 
 def model_label_of(item: pytest.Item, evaluation: Evaluation) -> str:

@@ -123,7 +123,7 @@ def has_own_fixture(item: pytest.Item, name: str) -> bool:
 
 
 def _is_own(fixture: Any) -> bool:
-    return bool(fixture.func.__module__ == "pytest_vqaeval.plugin")
+    return bool(fixture.func.__module__ == "pytest_vqaeval.fixtures")
 
 
 class LookAhead:
@@ -148,6 +148,7 @@ class LookAhead:
         self._hopeless = False  # a question had an error that no other can escape: only the items' own are asked now
         self._changed = threading.Condition()
         self._started = 0
+        self._resting = False
 
     def ask(self, item: pytest.Item, work: Callable[[], Asked]) -> Asked:
         """The reply to the question of the item whose turn it is: asked ahead, or now by `work`.
@@ -163,7 +164,8 @@ class LookAhead:
                 self._order.start_at(item)
             self._head, self._waiting = item, not job.done.is_set()
             self._start_threads()
-            self._changed.notify(self._threads if self._waiting else 1)
+            if not self._is_far_enough():
+                self._changed.notify(self._threads)
         job.done.wait()
         with self._changed:
             self._waiting = False
@@ -196,12 +198,19 @@ class LookAhead:
             job.run()
             self._hopeless = self._hopeless or isinstance(job.error, FatalError)
 
+    def _is_far_enough(self) -> bool:
+        """While items are what is slow, threads work in bursts: each that runs beside an item slows it down."""
+        ahead = len(self._jobs)
+        if self._waiting:
+            return ahead >= self._most_ahead
+        self._resting = ahead > self._threads if self._resting else ahead >= _WHILE_BUSY * self._threads
+        return self._resting
+
     def _next(self) -> _Job | None:
         """The next question to ask: that of the item at the head, or one behind it within the bound."""
         if self._urgent:
             return self._urgent.popleft()
-        most = self._most_ahead if self._waiting else _WHILE_BUSY * self._threads
-        if self._stopped or self._hopeless or self._head is None or len(self._jobs) >= most:
+        if self._stopped or self._hopeless or self._head is None or self._is_far_enough():
             return None
         for item in self._order.upcoming(self._head):
             if item.nodeid not in self._jobs and (work := self._work_of(item)):

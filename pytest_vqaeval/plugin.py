@@ -1,10 +1,9 @@
-"""The face of the plugin: options, hooks and fixtures. Each forwards; nothing heavy is imported before it is needed."""
+"""The face of the plugin: options and hooks. Each forwards; nothing heavy is imported before it is needed."""
 
 from __future__ import annotations
 
 import gc
 import os
-import types
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,10 +17,7 @@ from pytest_vqaeval.settings import Settings
 if TYPE_CHECKING:
     from pytest_vqaeval.datafile import DataFile
     from pytest_vqaeval.evaluation import Evaluation
-    from pytest_vqaeval.reply import Reply
     from pytest_vqaeval.run import Run
-    from pytest_vqaeval.sample import Sample
-    from pytest_vqaeval.scoring.base import Score
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 EVALUATION: pytest.StashKey[Evaluation] = pytest.StashKey()
@@ -48,10 +44,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options once, and refuse at once what can't be used."""
-    config.pluginmanager.register(_fixtures_of(config), "vqaeval-fixtures")
     from pytest_vqaeval.arguments import named_data_files
+    from pytest_vqaeval.fixtures import fixtures_of
     from pytest_vqaeval.shipped import add_benchmarks, refuse_spec_without_model
 
+    config.pluginmanager.register(fixtures_of(lambda: _evaluation(config), config.hook), "vqaeval-fixtures")
     try:
         settings = config.stash[SETTINGS] = Settings.read(config)
         config.stash[STDERR] = _stderr()
@@ -245,82 +242,3 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[EVALUATION].close()
     if stream := config.stash.get(STDERR, None):
         stream.close()
-
-
-def _fixtures_of(config: pytest.Config) -> types.ModuleType:
-    """The fixtures that need the config, as functions of a module: pytest 9.2 warns of those that are methods.
-
-    No fixture of the plugin asks for `request`, or for `pytestconfig`, which does: pytest makes it anew for each item
-    and each of them, and that was a tenth of all that a sample costs.
-    """
-
-    @pytest.fixture(scope="session")
-    def vqa_evaluation() -> Evaluation:
-        """What this process has opened for the run."""
-        return _evaluation(config)
-
-    @pytest.fixture(scope="session")
-    def vqa_model(vqa_evaluation: Evaluation, vqa_model_name: str) -> Any:
-        """The model under evaluation: an object with `ask(messages) -> Reply`, or a function `messages -> str`."""
-        from pytest_vqaeval.items import open_model
-
-        own = config.hook.pytest_vqa_model(name=vqa_model_name, settings=vqa_evaluation.settings)
-        with _errors_in_one_line():
-            return own if own is not None else open_model(vqa_evaluation, vqa_model_name)
-
-    module = types.ModuleType("vqaeval_fixtures")
-    vars(module).update(vqa_evaluation=vqa_evaluation, vqa_model=vqa_model)
-    return module
-
-
-@pytest.fixture
-def vqa_sample(vqa_evaluation: Evaluation) -> Sample:
-    """The sample that an item asks: its record, subset, category, cluster and question."""
-    from pytest_vqaeval.collect import sample_of
-
-    sample = sample_of(vqa_evaluation.running.item)
-    if sample is None:
-        raise pytest.UsageError("vqa_sample is a fixture of samples: this test has none")
-    return sample
-
-
-@pytest.fixture(scope="session")
-def vqa_model_name(vqa_evaluation: Evaluation) -> str:
-    """The name of the model under evaluation; parametrized where `--vqa-model` is given several times."""
-    return vqa_evaluation.labels[0] if vqa_evaluation.labels else ""
-
-
-@pytest.fixture
-def vqa_archive(vqa_evaluation: Evaluation, vqa_sample: Sample) -> Any:
-    """The benchmark's media: an object with `read(name) -> bytes`."""
-    with _errors_in_one_line():
-        return vqa_evaluation.archive(vqa_sample.spec)
-
-
-@pytest.fixture
-def vqa_reply(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_model: Any, vqa_archive: Any) -> Reply:
-    """The model's reply to the sample. No reply is an error of the item, never a wrong answer."""
-    from pytest_vqaeval.items import ask
-
-    with _errors_in_one_line():
-        return ask(vqa_evaluation, vqa_sample, vqa_model, vqa_archive)
-
-
-@pytest.fixture
-def vqa_score(vqa_evaluation: Evaluation, vqa_sample: Sample, vqa_reply: Reply) -> Score:
-    """The verdict on the reply by the scorer that the spec names."""
-    from pytest_vqaeval.items import score
-
-    with _errors_in_one_line():
-        return score(vqa_evaluation, vqa_sample, vqa_reply)
-
-
-class _errors_in_one_line:
-    """An error that has a message for the user becomes pytest's failure without a traceback (0.3 ms, not 3)."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, VqaError):
-            raise pytest.fail.Exception(str(error), pytrace=False) from None
