@@ -62,9 +62,12 @@ class AppendFile:
             self._descriptor = None
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def json_line(row: Mapping[str, Any]) -> str:
     """One line of JSON; characters stand for themselves unless UTF-8 has none for them (lone surrogates)."""
-    text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    text = _ENCODER.encode(row)
     if not text.isascii():
         try:
             text.encode()

@@ -17,6 +17,7 @@ from pytest_vqaeval.replies import ReplyStore
 from pytest_vqaeval.reply import Reply
 from pytest_vqaeval.results import Identity
 from pytest_vqaeval.sample import Sample
+from pytest_vqaeval.turns import TURNS
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 """Gives the body that is sent in the place of the one it is given, which it may change."""
@@ -149,7 +150,8 @@ class ModelLine:
         """
         answered = self.asker.answered
         try:
-            reply = as_reply(self.model.ask(messages))
+            with TURNS.away():
+                reply = as_reply(self.model.ask(messages))
         except ModelError as error:
             hopeless = error.failure is Failure.PERMANENT
             if hopeless or (error.failure is Failure.UNREACHABLE and id(self.model) not in answered):

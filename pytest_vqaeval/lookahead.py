@@ -20,6 +20,7 @@ import pytest
 
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.errors import FatalError
+from pytest_vqaeval.turns import TURNS, share_one_core
 
 _FIXTURES = ("vqa_reply", "vqa_model", "vqa_archive")
 _WHILE_WAITING = 64  # items ahead per thread while the item at the head waits for its reply ...
@@ -156,6 +157,7 @@ class LookAhead:
         Raises:
             BaseException: what asking raised.
         """
+        TURNS.give()
         with self._changed:
             job = self._jobs.pop(item.nodeid, None)
             if job is None:
@@ -167,6 +169,7 @@ class LookAhead:
             if not self._is_far_enough():
                 self._changed.notify(self._threads)
         job.done.wait()
+        TURNS.take(last=True)
         with self._changed:
             self._waiting = False
         if job.error is not None:
@@ -187,16 +190,20 @@ class LookAhead:
             threading.Thread(target=self._serve, name=f"vqa-ask-{self._started}", daemon=True).start()
 
     def _serve(self) -> None:
-        while True:
-            with self._changed:
-                job = self._next()
-                while job is None and not self._stopped:
-                    self._changed.wait()
-                    job = self._next()
-            if job is None:
-                return
+        share_one_core()
+        while job := self._next_or_none():
+            TURNS.take()
             job.run()
             self._hopeless = self._hopeless or isinstance(job.error, FatalError)
+        TURNS.give()
+
+    def _next_or_none(self) -> _Job | None:
+        """The next question, as soon as there is one; None when no more are asked."""
+        with self._changed:
+            while (job := self._next()) is None and not self._stopped:
+                TURNS.give()
+                self._changed.wait()
+        return job
 
     def _is_far_enough(self) -> bool:
         """While items are what is slow, threads work in bursts: each that runs beside an item slows it down."""

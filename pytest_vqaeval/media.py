@@ -16,6 +16,7 @@ from pytest_vqaeval.inline import decode_base64, decode_data_url, is_base64, is_
 from pytest_vqaeval.pictures import inspect_image, shrink_image
 from pytest_vqaeval.question import Message
 from pytest_vqaeval.sniff import AUDIO, VIDEO, sniff
+from pytest_vqaeval.turns import TURNS
 from pytest_vqaeval.zips import MAX_BYTES
 
 __all__ = ["Encoded", "Media", "MediaCache", "Reader", "encode", "inspect_image"]
@@ -175,9 +176,11 @@ class MediaCache:
             others = self._pending.get(key)
             own = self._pending.setdefault(key, Future())
         if others is not None:
-            return others.result()
+            with TURNS.away():
+                return others.result()
         try:
-            encoded = _read(media, reader, self._max_pixels)
+            with TURNS.away(computing=True):
+                encoded = _read(media, reader, self._max_pixels)
             self._keep(key, reader, encoded)
             own.set_result(encoded)
             return encoded

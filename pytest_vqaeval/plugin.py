@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 from collections.abc import Generator
@@ -48,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_vqaeval.fixtures import fixtures_of
     from pytest_vqaeval.shipped import add_benchmarks, refuse_spec_without_model
 
+    # added here it runs behind pytest's own searches for garbage at the end
+    config.add_cleanup(lambda: _look_for_garbage_as_before(config))
     config.pluginmanager.register(fixtures_of(lambda: _evaluation(config), config.hook), "vqaeval-fixtures")
     try:
         settings = config.stash[SETTINGS] = Settings.read(config)
@@ -64,6 +67,12 @@ def pytest_configure(config: pytest.Config) -> None:
                 _start_run(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _look_for_garbage_as_before(config: pytest.Config) -> None:
+    if GC_THRESHOLDS in config.stash:
+        gc.set_threshold(*config.stash[GC_THRESHOLDS])
+        gc.unfreeze()
 
 
 def _stderr() -> TextIO:
@@ -126,6 +135,8 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         session.config.stash[GC_THRESHOLDS] = gc.get_threshold()
         gc.freeze()
         gc.set_threshold(100_000, 50, 100)
+        atexit.unregister(gc.freeze)  # once is enough
+        atexit.register(gc.freeze)  # nor when the process ends
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -235,9 +246,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close what was opened."""
-    if GC_THRESHOLDS in config.stash:
-        gc.set_threshold(*config.stash[GC_THRESHOLDS])
-        gc.unfreeze()
     if EVALUATION in config.stash:
         config.stash[EVALUATION].close()
     if stream := config.stash.get(STDERR, None):

@@ -33,7 +33,7 @@ def progress_of(
     except (AttributeError, io.UnsupportedOperation, OSError, ValueError):
         return None
     if _alone_on_a_terminal(config, reporter, descriptor):
-        return ProgressDisplay(Screen(descriptor), total, in_flight)
+        return ScreenDisplay(Screen(descriptor), total, in_flight)
     workers_name_items = config.option.verbose > 0 and bool(getattr(config.option, "tx", None))
     return ProgressDisplay(Log(descriptor, starts_lines=workers_name_items), total, in_flight)
 
@@ -49,7 +49,7 @@ def _alone_on_a_terminal(config: pytest.Config, reporter: object, descriptor: in
 
 
 class ProgressDisplay:
-    """A pytest plugin object: it steps aside whenever pytest writes, and shows the line again."""
+    """A pytest plugin object: it shows the line every now and then."""
 
     def __init__(
         self, place: Screen | Log, total: Callable[[], int], in_flight: Callable[[], Mapping[str, int]]
@@ -65,30 +65,12 @@ class ProgressDisplay:
         if self._progress:
             self._progress.add(result, earlier, time.monotonic())
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logstart(self) -> Generator[None, object, object]:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
         """An item begins; with the first the clock starts."""
         if self._progress is None and (total := self._total()):
             self._progress = Progress(total, time.monotonic())
             threading.Thread(target=self._tick, name="vqa-progress", daemon=True).start()
-        return (yield from self._step_aside())
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        """Pytest writes a dot, but for a setup or teardown that passed."""
-        if report.passed and report.when != "call":
-            return (yield)
-        return (yield from self._step_aside())
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
-        """Pytest may end a line."""
-        return (yield from self._step_aside())
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True, optionalhook=True)
-    def pytest_testnodedown(self) -> Generator[None, object, object]:
-        """Xdist tells of a crash."""
-        return (yield from self._step_aside())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_enter_pdb(self) -> None:
@@ -109,15 +91,6 @@ class ProgressDisplay:
             self._place.clear()
             self._place.close()
 
-    def _step_aside(self) -> Generator[None, object, object]:
-        with self._lock:
-            self._place.clear()
-            try:
-                return (yield)
-            finally:
-                if self._line and not self._over.is_set():
-                    self._place.restore(self._line)
-
     def _tick(self) -> None:
         wait = self._place.first_s
         while not self._over.wait(wait):
@@ -126,3 +99,43 @@ class ProgressDisplay:
                 if self._progress and not self._over.is_set():
                     self._line = self._progress.line(time.monotonic(), self._in_flight())
                     self._place.show(self._line)
+
+
+class ScreenDisplay(ProgressDisplay):
+    """On a terminal it steps aside whenever pytest writes, and shows the line again."""
+
+    def __init__(self, screen: Screen, total: Callable[[], int], in_flight: Callable[[], Mapping[str, int]]) -> None:
+        super().__init__(screen, total, in_flight)
+        self._screen = screen
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logstart(self) -> Generator[None, object, object]:
+        """Pytest may name a file."""
+        super().pytest_runtest_logstart()
+        return (yield from self._step_aside())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Pytest writes a dot, but for a setup or teardown that passed."""
+        if report.passed and report.when != "call":
+            return (yield)
+        return (yield from self._step_aside())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
+        """Pytest may end a line."""
+        return (yield from self._step_aside())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True, optionalhook=True)
+    def pytest_testnodedown(self) -> Generator[None, object, object]:
+        """Xdist tells of a crash."""
+        return (yield from self._step_aside())
+
+    def _step_aside(self) -> Generator[None, object, object]:
+        with self._lock:
+            self._screen.clear()
+            try:
+                return (yield)
+            finally:
+                if self._line and not self._over.is_set():
+                    self._screen.show(self._line)

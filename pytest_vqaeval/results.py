@@ -115,9 +115,11 @@ class Result:
 
 def in_utf8(value: Any) -> Any:
     """The value with U+FFFD for lone surrogates: what xdist carries can have none, or its worker ends."""
+    if value is None or type(value) in (int, float, bool):
+        return value  # first, as isinstance of an abstract class takes its time
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {in_utf8(key): in_utf8(inner) for key, inner in value.items()}
     return [in_utf8(inner) for inner in value] if isinstance(value, list | tuple) else value
 

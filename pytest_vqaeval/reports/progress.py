@@ -127,10 +127,6 @@ class Screen:
             _write(self._descriptor, "\x1b[J")  # from the cursor to the end of the screen
             self._shown = False
 
-    def restore(self, line: str) -> None:
-        """Show the line again after somebody wrote."""
-        self.show(line)
-
     def close(self) -> None:
         """Write nothing more."""
         os.close(self._descriptor)
@@ -156,9 +152,6 @@ class Log:
 
     def clear(self) -> None:
         """A line stays."""
-
-    def restore(self, line: str) -> None:
-        """It is still there."""
 
     def close(self) -> None:
         """Write nothing more."""
