@@ -50,6 +50,7 @@ class Running:
     judged: Judged | None = None
     score: Score | None = None
     fatal: bool = False
+    keywords: Mapping[str, Any] | None = None
 
 
 class Evaluation:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ import pytest
 from pytest_vqaeval.asking import Asked
 from pytest_vqaeval.collect import sample_of
 from pytest_vqaeval.errors import FatalError, MissingExtra, ModelError, NotJudged, UsageError
-from pytest_vqaeval.evaluation import Evaluation
+from pytest_vqaeval.evaluation import Evaluation, Running
 from pytest_vqaeval.grading import judge, judge_ahead, score_by_rule
 from pytest_vqaeval.judging.panel import Judged
 from pytest_vqaeval.lookahead import LookAhead, has_own_fixture, order_of, shared_fixtures
@@ -214,10 +215,11 @@ def attach_result(
     item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, evaluation: Evaluation
 ) -> None:
     """Set `report.vqa` where the item's fate is known: after its body, or after a setup that failed."""
-    if report.when != "call" and not (report.when == "setup" and report.failed):
-        return
     sample, running = sample_of(item), evaluation.running
     if sample is None or running.item is not item:
+        return
+    _share_keywords(report, running)
+    if report.when != "call" and not (report.when == "setup" and report.failed):
         return
     facts = {
         **_attempts(call),
@@ -234,11 +236,25 @@ def attach_result(
         _note_properties(item, result)
 
 
+def _share_keywords(report: pytest.TestReport, running: Running) -> None:
+    """The three reports of an item, which pytest keeps to the end, need no keywords of their own: 0.5 kB a sample."""
+    if running.keywords == report.keywords:
+        report.keywords = running.keywords
+    running.keywords = report.keywords
+
+
 def _note_properties(item: pytest.Item, result: Result) -> None:
     """JUnit's `<property>`; those of an earlier try (a rerun) go. The report of the teardown carries them."""
-    facts = {"subset": result.subset, "category": result.category, "outcome": result.outcome.value}
-    others = [(name, value) for name, value in item.user_properties if name not in facts]
-    item.user_properties[:] = [*others, *((name, value) for name, value in facts.items() if value is not None)]
+    facts = _properties(result.subset, result.category, result.outcome.value)
+    own = ("subset", "category", "outcome")
+    item.user_properties[:] = [*(known for known in item.user_properties if known[0] not in own), *facts]
+
+
+@functools.lru_cache
+def _properties(subset: str, category: str | None, outcome: str) -> Sequence[tuple[str, str]]:
+    """Equal ones are the same objects, as pytest keeps those of all samples."""
+    facts = (("subset", subset), ("category", category), ("outcome", outcome))
+    return [(name, value) for name, value in facts if value is not None]
 
 
 def _verdict(score: Score | None, call: pytest.CallInfo[None]) -> dict[str, Any]:

@@ -199,17 +199,17 @@ class Run:
                 self._add(replace(row, outcome=Outcome.ERROR, error=WORKER_LOST), report)
 
     def _rows_of(self, nodeid: str) -> list[Result]:
-        return [row for row in self._selection().rows if row.nodeid == nodeid]
+        return [row for row in self._selection({}).rows if row.nodeid == nodeid]
 
-    def _selection(self) -> Selection:
+    def _selection(self, results: Mapping[Identity, Result]) -> Selection:
         """What this session selected: the file of a resumed run may still be the last session's."""
-        selection = self._folder.read_selection() if self._folder else Selection([], [])
+        selection = self._folder.read_selection(results) if self._folder else Selection([], [])
         return replace(selection, rows=[row for row in selection.rows if row.nodeid in self._collected])
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Sum up, judge, and set the exit code."""
         self._note_throttled(self._evaluation.throttled_s())
-        selection = self._selection()
+        selection = self._selection(self._results)
         if not selection.rows and not self._results:
             if self._folder:
                 self._folder.discard()

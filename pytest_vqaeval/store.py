@@ -221,14 +221,19 @@ class RunFolder:
         lines += [json_line(row.to_json()) for row in selection.rows]
         self._replace(_SELECTED, "".join(lines))
 
-    def read_selection(self) -> Selection:
-        """What the run selected; empty where no process got as far as that."""
-        selection = Selection([], [])
+    def read_selection(self, results: Mapping[Identity, Result] | None = None) -> Selection:
+        """What the run selected; empty where no process got as far as that.
+
+        Args:
+            results: stand for their own rows, which then take no memory.
+        """
+        selection, results = Selection([], []), results or {}
         for row in read_rows(self.path / _SELECTED):
             if "about" in row:
                 selection.abouts.append(About.from_json(row["about"]))
             else:
-                selection.rows.append(Result.from_json(row))
+                selected = Result.from_json(row)
+                selection.rows.append(results.get(selected.identity, selected))
         return selection
 
     def count_selected(self) -> int:
