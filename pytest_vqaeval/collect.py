@@ -129,9 +129,10 @@ class SpecModule(pytest.Module):
                 pytest.param(sample, id=sample.node, marks=self._marks(sample, refused)) for sample in samples
             ]
             test = pytest.mark.parametrize("vqa_sample", parameters, indirect=True)(function)
+            used = ["vqa_model"]
             if len(self.evaluation.labels) > 1:  # a user's own `vqa_model` need not ask for the name
-                test = pytest.mark.usefixtures("vqa_model_name")(test)
-            setattr(module, name, test)
+                used.append("vqa_model_name")
+            setattr(module, name, pytest.mark.usefixtures(*used)(test))
         return module
 
     def _function(self, name: str) -> types.FunctionType:

@@ -16,6 +16,7 @@ from pytest_vqaeval.names import one_line
 from pytest_vqaeval.sample import Sample
 from pytest_vqaeval.scoring import score_reply
 from pytest_vqaeval.scoring.base import Score
+from pytest_vqaeval.turns import TURNS
 
 # Scorers are pure, but need not be fit for several threads at once (a user's own, a tokenizer that loads itself).
 _ONE_AT_A_TIME = threading.Lock()
@@ -75,7 +76,8 @@ def judge_ahead(evaluation: Evaluation, sample: Sample, asked: Asked, label: str
         return asked
     judged: Future[Judged] = Future()
     try:
-        judged.set_result(judge(evaluation, panel, sample, asked, label, reader))
+        with TURNS.away(computing=True):  # a user's scorer may need all cores
+            judged.set_result(judge(evaluation, panel, sample, asked, label, reader))
     except Exception as error:
         judged.set_exception(error)
     return replace(asked, judged=judged)

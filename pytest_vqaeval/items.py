@@ -45,7 +45,7 @@ def open_model(evaluation: Evaluation, label: str) -> Model:
             raise FatalError(str(error)) from None
 
 
-def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> Reply:
+def ask(evaluation: Evaluation, sample: Sample, reader: Reader) -> Reply:
     """The reply to the sample of the item that runs.
 
     Raises:
@@ -54,7 +54,7 @@ def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> R
     running = evaluation.running
     label = model_label_of(running.item, evaluation)
     with _fatal_stops(evaluation):
-        asking = as_model(model, label)
+        asking = as_model(_fixture_of(running.item, "vqa_model"), label)
         evaluation.check_scorer(sample.spec)
         evaluation.panel(sample.spec)  # before anything is sent: is there a judge, if there must be one?
         work = _work(evaluation, running.item, sample, asking, label, lambda: reader, judging=False)
@@ -62,6 +62,12 @@ def ask(evaluation: Evaluation, sample: Sample, model: Any, reader: Reader) -> R
         running.reader = reader
         running.asked = ahead.ask(running.item, work) if ahead else work()
     return running.asked.reply
+
+
+def _fixture_of(item: pytest.Item, name: str) -> Any:
+    """The value of a fixture that the item asked for before."""
+    assert isinstance(item, pytest.Function)
+    return item.funcargs[name]
 
 
 @contextmanager
@@ -113,7 +119,8 @@ def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: 
 
     def make() -> LookAhead | None:
         order = order_of(item.session)
-        return LookAhead(order, threads, work_of) if order else None
+        waiting_only = hasattr(model, "paces")
+        return LookAhead(order, threads, work_of, waiting_only=waiting_only) if order else None
 
     return evaluation.look_ahead(model, fixtures, make)
 

@@ -131,7 +131,12 @@ class LookAhead:
     """Asks ahead for the items of one model."""
 
     def __init__(
-        self, order: Order, threads: int, work_of: Callable[[pytest.Item], Callable[[], Asked] | None]
+        self,
+        order: Order,
+        threads: int,
+        work_of: Callable[[pytest.Item], Callable[[], Asked] | None],
+        *,
+        waiting_only: bool,
     ) -> None:
         """Nothing is asked yet.
 
@@ -139,8 +144,9 @@ class LookAhead:
             order: which items come next.
             threads: how many requests are kept in flight.
             work_of: what asks an item's question; None where it can't be asked ahead.
+            waiting_only: the model only waits for servers; another may need all cores.
         """
-        self._order, self._threads, self._work_of = order, threads, work_of
+        self._order, self._threads, self._work_of, self._waiting_only = order, threads, work_of, waiting_only
         self._most_ahead = max(_AT_LEAST, _WHILE_WAITING * threads)
         self._jobs: dict[str, _Job] = {}  # by node id: asked or being asked, not yet fetched by their item
         self._urgent: deque[_Job] = deque()
@@ -190,7 +196,8 @@ class LookAhead:
             threading.Thread(target=self._serve, name=f"vqa-ask-{self._started}", daemon=True).start()
 
     def _serve(self) -> None:
-        share_one_core()
+        if self._waiting_only:
+            share_one_core()
         while job := self._next_or_none():
             TURNS.take()
             job.run()

@@ -109,7 +109,7 @@ class ScreenDisplay(ProgressDisplay):
         self._screen = screen
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logstart(self) -> Generator[None, object, object]:
+    def pytest_runtest_logstart(self) -> Generator[None, object, object]:  # type: ignore[override]  # as a wrapper
         """Pytest may name a file."""
         super().pytest_runtest_logstart()
         return (yield from self._step_aside())
