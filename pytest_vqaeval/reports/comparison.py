@@ -117,10 +117,14 @@ def _pair_lines(compared: Compared, pair: Pair, alpha: float) -> Iterator[str]:
     holm_said = f" (Holm, {len(compared.pairs)} pairs)" if len(compared.pairs) > 1 else ""
     yield f"{name}: {pair.verdict}: {100 * comparison.difference:+.2f} points{between}, p {pair.p:.2g}{holm_said}"
     worse, better = len(comparison.worse), len(comparison.better)
-    yield f"  {worse:,} worse, {better:,} better, of {comparison.samples:,} samples in {comparison.clusters:,} clusters"
+    yield f"  {worse:,} worse, {better:,} better, of {comparison.samples:,} samples in {_clusters(comparison)}"
     changes = compared.runs[pair.new].changes(compared.runs[pair.old])
     yield from (f"  compared: {one_line(change)}" for change in changes)
     yield from (f"  {line}" for line in _advice(comparison, alpha, same=not changes))
+
+
+def _clusters(comparison: Comparison) -> str:
+    return f"{comparison.clusters:,} cluster{'s' * (comparison.clusters != 1)}"
 
 
 def _advice(comparison: Comparison, alpha: float, *, same: bool) -> Iterator[str]:
@@ -131,7 +135,7 @@ def _advice(comparison: Comparison, alpha: float, *, same: bool) -> Iterator[str
         yield f"the same model, prompt and parameters: {rate} flipped by themselves"
     visible = comparison.visible_drop(alpha)
     if visible is None:
-        yield f"{comparison.clusters:,} clusters are too few for a gate at alpha {alpha:g}"
+        yield f"{_clusters(comparison)} can't move a gate at alpha {alpha:g}"
     else:
         yield f"a gate at alpha {alpha:g} sees a drop of {100 * visible:.2f} points ({100 * POWER:.0f} % power)"
         if same and flips:

@@ -129,10 +129,9 @@ def _counts(report: BenchmarkReport, prefix: str) -> list[str]:
         lines.append("  no references: replies only")
     elif tally.missing:
         low, high = tally.bounds
-        incomplete = (
-            f"{percent(low)} of {tally.samples:,} if all {tally.missing:,} missing are wrong, {percent(high)} if right"
-        )
-        lines.append(f"  incomplete: {incomplete}")
+        missing = "the missing one is" if tally.missing == 1 else f"all {tally.missing:,} missing are"
+        said = f"{percent(low)} of {tally.samples:,} if {missing} wrong, {percent(high)} if right"
+        lines.append(f"  incomplete: {said}")
     if report.collected > tally.samples:
         lines.append(f"  partial: {tally.samples:,} of the benchmark's {report.collected:,} {unit} were selected")
     if tally.interval:

@@ -185,10 +185,8 @@ def test_one_connection_for_each_thread(model):
     def serve(connection):
         body = json.dumps(completion(content="yes")).encode()
         with connection, connection.makefile("rb") as stream:
-            while head := b"".join(iter(stream.readline, b"\r\n")):
-                length = next(
-                    int(line.split(b":")[1]) for line in head.splitlines() if b"ontent-" in line and b"th:" in line
-                )
+            while head := list(iter(lambda: stream.readline().strip(), b"")):  # none at the end of the stream
+                length = next(int(line.split(b":")[1]) for line in head if b"ontent-" in line and b"th:" in line)
                 stream.read(length)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
