@@ -16,14 +16,17 @@ import os
 import threading
 from collections.abc import Iterator
 
-_PATIENCE_S = 0.005
-
 
 class Turns:
     """The turns of one process. A thread that never took one is not concerned."""
 
-    def __init__(self) -> None:
-        """The turn is free."""
+    def __init__(self, patience_s: float = 0.005) -> None:
+        """The turn is free.
+
+        Args:
+            patience_s: how long a thread waits for it, before it goes on without.
+        """
+        self._patience_s = patience_s
         self._turn = threading.Lock()
         self._waiting: set[int] = set()  # threads
         self._nobody_waits = threading.Event()
@@ -36,9 +39,9 @@ class Turns:
         if last and self._waiting:
             self._nobody_waits.clear()
             if self._waiting:
-                self._nobody_waits.wait(_PATIENCE_S)
+                self._nobody_waits.wait(self._patience_s)
         self._waiting.add(me := threading.get_ident())
-        self._own.has_it = self._turn.acquire(timeout=_PATIENCE_S)
+        self._own.has_it = self._turn.acquire(timeout=self._patience_s)
         self._waiting.discard(me)
 
     def give(self) -> None:

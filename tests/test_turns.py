@@ -24,7 +24,7 @@ def in_thread(work: Callable[[], object]) -> None:
 
 
 def test_one_thread_at_a_time() -> None:
-    turns, inside, most = Turns(), [0], [0]
+    turns, inside, most = Turns(patience_s=60), [0], [0]
 
     def work() -> None:
         for _ in range(20):
@@ -53,7 +53,7 @@ def test_nobody_waits_long_for_a_turn() -> None:
 
 
 def test_the_last_lets_all_that_wait_go_first() -> None:
-    turns, order = Turns(), []
+    turns, order = Turns(patience_s=60), []
     turns.take()
 
     def work() -> None:
