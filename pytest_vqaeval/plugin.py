@@ -205,11 +205,13 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach a sample's result to its report, as basic types: this is what xdist carries to the controller."""
-    report = yield
-    if EVALUATION in item.config.stash:
-        from pytest_vqaeval.items import attach_result
+    if EVALUATION not in item.config.stash:
+        return (yield)
+    from pytest_vqaeval.items import attach_result, forget_hidden_traceback
 
-        attach_result(item, call, report, item.config.stash[EVALUATION])
+    forget_hidden_traceback(call)
+    report = yield
+    attach_result(item, call, report, item.config.stash[EVALUATION])
     return report
 
 

@@ -253,3 +253,26 @@ def test_lines_that_cannot_be_read_are_told_together(always_yes: Path, pytester:
     always_yes.joinpath("shapes", "q.jsonl").open("a").write("{cut\n{cut\n")
     result = pytester.runpytest(*ALL, "--vqa-model=m")
     result.stdout.fnmatch_lines(["2 x a record is not valid JSON: *", "    first: q.jsonl:13, *"])
+
+
+LENGTHS = """\
+import pytest
+from pathlib import Path
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.excinfo:
+        shown, whole, tb = len(call.excinfo.traceback), 0, call.excinfo.tb
+        while tb:
+            whole, tb = whole + 1, tb.tb_next
+        with Path("lengths").open("a") as lines:
+            print(shown, whole > 5, file=lines)
+    return report
+"""
+
+
+def test_pytest_looks_through_no_traceback_that_is_not_shown(shapes: Path, pytester: pytest.Pytester) -> None:
+    shapes.joinpath("conftest.py").write_text(LENGTHS)
+    with ModelServer("no") as server:
+        pytester.runpytest("shapes.vqa.yaml", f"--vqa-model=m@{server.url}", "-q")
+    assert set(shapes.joinpath("lengths").read_text().splitlines()) == {"1 True"}, "--pdb has it whole"
