@@ -79,7 +79,7 @@ _cores = threading.local()  # `.all`: those that the thread may run on; absent i
 
 def share_one_core() -> None:
     """Let the calling thread run where the others that call this do. Only Linux can."""
-    if hasattr(os, "sched_getaffinity"):
+    if hasattr(os, "sched_setaffinity"):
         _cores.all = os.sched_getaffinity(0)
         _set_cores({sorted(_cores.all)[os.getpid() % len(_cores.all)]})  # xdist's workers each another
 
@@ -94,5 +94,5 @@ def _widen() -> set[int] | None:
 
 
 def _set_cores(cores: set[int]) -> None:
-    with contextlib.suppress(OSError):  # they were taken from the process meanwhile
+    with contextlib.suppress(OSError):  # not allowed, or they were taken from the process meanwhile
         os.sched_setaffinity(0, cores)
