@@ -110,7 +110,7 @@ def _look_ahead(item: pytest.Item, evaluation: Evaluation, model: Model, label: 
 
     def work_of(later: pytest.Item) -> Callable[[], Asked] | None:
         sample = sample_of(later)
-        if sample is None or later.get_closest_marker("skip") or later.get_closest_marker("skipif"):
+        if sample is None or any(mark.name in ("skip", "skipif") for mark in later.iter_markers()):
             return None
         if shared_fixtures(later) != fixtures or model_label_of(later, evaluation) != label:
             return None

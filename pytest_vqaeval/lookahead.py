@@ -172,7 +172,7 @@ class LookAhead:
                 self._order.start_at(item)
             self._head, self._waiting = item, not job.done.is_set()
             self._start_threads()
-            if not self._is_far_enough():
+            if self._urgent or not self._is_far_enough():
                 self._changed.notify(self._threads)
         job.done.wait()
         TURNS.take(last=True)
@@ -198,13 +198,13 @@ class LookAhead:
     def _serve(self) -> None:
         if self._waiting_only:
             share_one_core()
-        while job := self._next_or_none():
+        while job := self._await_next():
             TURNS.take()
             job.run()
             self._hopeless = self._hopeless or isinstance(job.error, FatalError)
         TURNS.give()
 
-    def _next_or_none(self) -> _Job | None:
+    def _await_next(self) -> _Job | None:
         """The next question, as soon as there is one; None when no more are asked."""
         with self._changed:
             while (job := self._next()) is None and not self._stopped:

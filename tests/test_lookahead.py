@@ -5,12 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from xdist.remote import WorkerInteractor
 
+from pytest_vqaeval import lookahead
+from pytest_vqaeval.asking import Asked
+from pytest_vqaeval.lookahead import LookAhead
 from pytest_vqaeval.testing import Answer, ModelServer, Request
 from tests.conftest import Run, counts_of, rows, write_rows
 
@@ -150,6 +156,26 @@ def test_a_killed_run_loses_no_reply(shapes: Path) -> None:
         subprocess.run(arguments, cwd=shapes, stdout=subprocess.DEVNULL, check=False)
     assert second.count == 200 - stored
     assert counts_of(shapes) == {"correct": 100, "wrong": 100}
+
+
+def test_an_item_that_was_not_expected_is_asked_even_if_enough_is_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookahead, "_AT_LEAST", 2)
+    monkeypatch.setattr(lookahead, "_WHILE_WAITING", 1)
+    items = [cast(pytest.Item, SimpleNamespace(nodeid=str(number))) for number in range(9)]
+    order = SimpleNamespace(start_at=lambda head: None, upcoming=lambda head: iter(items[1:]))
+    reply = cast(Asked, object())
+    ahead = LookAhead(order, 2, lambda item: lambda: reply, waiting_only=False)
+    answers: list[Asked] = []
+
+    def run() -> None:
+        answers.append(ahead.ask(items[0], lambda: time.sleep(0.2) or reply))
+        answers.append(ahead.ask(cast(pytest.Item, SimpleNamespace(nodeid="0 again")), lambda: reply))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(20)
+    ahead.stop()
+    assert answers == [reply, reply]
 
 
 def test_the_private_names_of_xdist_are_there() -> None:
