@@ -13,7 +13,7 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -273,7 +273,8 @@ class OpenAI:
 def _read(response: httpx.Response, deadline: float) -> bytes:
     """The body; httpx limits each wait for bytes, and a server that sends one now and then is not to last for ever."""
     received = bytearray()
-    for chunk in response.iter_bytes():
+    decoded = "content-encoding" in response.headers  # though none was asked for
+    for chunk in response.iter_bytes() if decoded else cast(httpx.SyncByteStream, response.stream):
         received += chunk
         if time.monotonic() > deadline:
             raise httpx.ReadTimeout("the whole reply took too long")
