@@ -129,7 +129,7 @@ class SpecModule(pytest.Module):
                 pytest.param(sample, id=sample.node, marks=self._marks(sample, refused)) for sample in samples
             ]
             test = pytest.mark.parametrize("vqa_sample", parameters, indirect=True)(function)
-            used = ["vqa_model"]
+            used = ["vqa_model", "vqa_archive"]
             if len(self.evaluation.labels) > 1:  # a user's own `vqa_model` need not ask for the name
                 used.append("vqa_model_name")
             setattr(module, name, pytest.mark.usefixtures(*used)(test))

@@ -21,23 +21,26 @@ def fixtures_of(evaluation_of: Callable[[], Evaluation], hook: Any) -> types.Mod
     """The fixtures of a session, as functions of a module: pytest 9.2 warns of those that are methods.
 
     They know the session without asking for a fixture that does, or for `request`: each fixture that an item asks for
-    takes pytest 20 to 50 us, and a session's fixture keeps 0.6 kB of each item's fixture that asked for it. So it is
-    the item itself that uses `vqa_model` (`SpecModule`), and `vqa_reply` takes it from there.
+    takes pytest 20 to 50 us, and one of a session or module keeps 0.6 kB of each item's fixture that asked for it. So
+    it is the item itself that uses `vqa_model` and `vqa_archive` (`SpecModule`), and `vqa_reply` takes them from there.
 
     Args:
         evaluation_of: gives what this process has opened for the run.
         hook: pytest's hooks.
     """
 
-    @pytest.fixture
-    def vqa_sample() -> Sample:
-        """The sample that an item asks: its record, subset, category, cluster and question."""
+    def running_sample() -> Sample:
         from pytest_vqaeval.collect import sample_of
 
         sample = sample_of(evaluation_of().running.item)
         if sample is None:
             raise pytest.UsageError("vqa_sample is a fixture of samples: this test has none")
         return sample
+
+    @pytest.fixture
+    def vqa_sample() -> Sample:
+        """The sample that an item asks: its record, subset, category, cluster and question."""
+        return running_sample()
 
     @pytest.fixture(scope="session")
     def vqa_model_name() -> str:
@@ -54,19 +57,19 @@ def fixtures_of(evaluation_of: Callable[[], Evaluation], hook: Any) -> types.Mod
         with _errors_in_one_line():
             return own if own is not None else open_model(evaluation_of(), vqa_model_name)
 
-    @pytest.fixture
-    def vqa_archive(vqa_sample: Sample) -> Any:
+    @pytest.fixture(scope="module")
+    def vqa_archive() -> Any:
         """The benchmark's media: an object with `read(name) -> bytes`."""
         with _errors_in_one_line():
-            return evaluation_of().archive(vqa_sample.spec)
+            return evaluation_of().archive(running_sample().spec)
 
     @pytest.fixture
-    def vqa_reply(vqa_sample: Sample, vqa_archive: Any) -> Reply:
+    def vqa_reply(vqa_sample: Sample) -> Reply:
         """The model's reply to the sample. No reply is an error of the item, never a wrong answer."""
         from pytest_vqaeval.items import ask
 
         with _errors_in_one_line():
-            return ask(evaluation_of(), vqa_sample, vqa_archive)
+            return ask(evaluation_of(), vqa_sample)
 
     @pytest.fixture
     def vqa_score(vqa_sample: Sample, vqa_reply: Reply) -> Score:

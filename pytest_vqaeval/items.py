@@ -45,7 +45,7 @@ def open_model(evaluation: Evaluation, label: str) -> Model:
             raise FatalError(str(error)) from None
 
 
-def ask(evaluation: Evaluation, sample: Sample, reader: Reader) -> Reply:
+def ask(evaluation: Evaluation, sample: Sample) -> Reply:
     """The reply to the sample of the item that runs.
 
     Raises:
@@ -55,6 +55,7 @@ def ask(evaluation: Evaluation, sample: Sample, reader: Reader) -> Reply:
     label = model_label_of(running.item, evaluation)
     with _fatal_stops(evaluation):
         asking = as_model(_fixture_of(running.item, "vqa_model"), label)
+        reader: Reader = _fixture_of(running.item, "vqa_archive")
         evaluation.check_scorer(sample.spec)
         evaluation.panel(sample.spec)  # before anything is sent: is there a judge, if there must be one?
         work = _work(evaluation, running.item, sample, asking, label, lambda: reader, judging=False)
