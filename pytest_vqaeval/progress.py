@@ -110,9 +110,15 @@ class ScreenDisplay(ProgressDisplay):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None, object, object]:  # type: ignore[override]  # as a wrapper
-        """Pytest may name a file."""
+        """Pytest may name a file. Only here the line comes back at once: an item takes its time, all else is short."""
         super().pytest_runtest_logstart()
-        return (yield from self._step_aside())
+        with self._lock:
+            self._screen.clear()
+            try:
+                return (yield)
+            finally:
+                if self._line and not self._over.is_set():
+                    self._screen.show(self._line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
@@ -134,8 +140,4 @@ class ScreenDisplay(ProgressDisplay):
     def _step_aside(self) -> Generator[None, object, object]:
         with self._lock:
             self._screen.clear()
-            try:
-                return (yield)
-            finally:
-                if self._line and not self._over.is_set():
-                    self._screen.show(self._line)
+            return (yield)
