@@ -219,11 +219,13 @@ def selection_of(items: Iterable[pytest.Item], evaluation: Evaluation) -> Select
     return Selection(list(abouts.values()), rows)
 
 
-def forget_hidden_traceback(call: pytest.CallInfo[None]) -> None:
-    """Where a failure shows no traceback (`pytrace=False`) pytest looks through all of it still, 50 us each time."""
+def forget_hidden_traceback(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Where a sample's failure shows no traceback (`pytrace=False`) pytest looks through all of it still: 50 us."""
     failure = call.excinfo
-    if failure and isinstance(failure.value, pytest.fail.Exception) and not failure.value.pytrace:
-        failure.traceback = failure.traceback[-1:]  # of its texts alone: the debugger has the whole
+    if failure and isinstance(failure.value, pytest.fail.Exception) and not failure.value.pytrace and sample_of(item):
+        last = failure.traceback[-2:]  # of pytest's texts alone: the debugger has the whole
+        if not all(entry.ishidden(failure) for entry in last):  # else pytest could not tell where it failed
+            failure.traceback = last
 
 
 def attach_result(

@@ -209,7 +209,7 @@ def pytest_runtest_makereport(
         return (yield)
     from pytest_vqaeval.items import attach_result, forget_hidden_traceback
 
-    forget_hidden_traceback(call)
+    forget_hidden_traceback(item, call)
     report = yield
     attach_result(item, call, report, item.config.stash[EVALUATION])
     return report

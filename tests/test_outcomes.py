@@ -275,4 +275,24 @@ def test_pytest_looks_through_no_traceback_that_is_not_shown(shapes: Path, pytes
     shapes.joinpath("conftest.py").write_text(LENGTHS)
     with ModelServer("no") as server:
         pytester.runpytest("shapes.vqa.yaml", f"--vqa-model=m@{server.url}", "-q")
-    assert set(shapes.joinpath("lengths").read_text().splitlines()) == {"1 True"}, "--pdb has it whole"
+    assert set(shapes.joinpath("lengths").read_text().splitlines()) == {"2 True"}, "--pdb has it whole"
+
+
+PLAIN = """\
+import pytest
+def test_plain():
+    pytest.fail("plain words", pytrace=False)
+"""
+
+
+def test_failures_without_traceback_keep_their_words_everywhere(shapes: Path, pytester: pytest.Pytester) -> None:
+    shapes.joinpath("test_plain.py").write_text(PLAIN)
+    with ModelServer(lambda request: Answer("no") if request.number > 1 else Answer(status=400)) as server:
+        options = [f"--vqa-model=m@{server.url}", "-rfE", "--junitxml=junit.xml", "--vqa-concurrency=1"]
+        result = pytester.runpytest("test_plain.py", "shapes.vqa.yaml", *options)
+    result.stdout.fnmatch_lines(["FAILED test_plain.py::test_plain - Failed: plain words"])
+    result.stdout.no_fnmatch_line("*traceback entries are hidden*")
+    junit = shapes.joinpath("junit.xml").read_text()
+    assert junit.count('message="Failed: outcome ') == 5, "wrong answers"
+    assert 'message="Failed: plain words"' in junit
+    assert "entries are hidden" not in junit
