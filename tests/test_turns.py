@@ -131,6 +131,22 @@ def test_a_model_of_the_user_has_all_cores(shapes: Path, pytester: pytest.Pytest
     assert [file.name for file in shapes.glob("cores-*")] == [f"cores-{len(os.sched_getaffinity(0))}"]
 
 
+HOOK = """\
+import os
+from pathlib import Path
+def pytest_vqa_request(sample, body):
+    Path(f"cores-{len(os.sched_getaffinity(0))}").touch()
+"""
+
+
+@needs_cores
+def test_a_hook_of_the_user_has_all_cores(shapes: Path, pytester: pytest.Pytester) -> None:
+    shapes.joinpath("conftest.py").write_text(HOOK)
+    with ModelServer("yes") as server:
+        pytester.runpytest_subprocess("shapes.vqa.yaml", f"--vqa-model=m@{server.url}", "-q")
+    assert [file.name for file in shapes.glob("cores-*")] == [f"cores-{len(os.sched_getaffinity(0))}"]
+
+
 SLOW_SCORER = """\
 import time
 def slow(question, text):
