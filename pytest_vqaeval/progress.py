@@ -104,21 +104,17 @@ class ProgressDisplay:
 class ScreenDisplay(ProgressDisplay):
     """On a terminal it steps aside whenever pytest writes, and shows the line again."""
 
-    def __init__(self, screen: Screen, total: Callable[[], int], in_flight: Callable[[], Mapping[str, int]]) -> None:
-        super().__init__(screen, total, in_flight)
-        self._screen = screen
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None, object, object]:  # type: ignore[override]  # as a wrapper
         """Pytest may name a file. Only here the line comes back at once: an item takes its time, all else is short."""
         super().pytest_runtest_logstart()
         with self._lock:
-            self._screen.clear()
+            self._place.clear()
             try:
                 return (yield)
             finally:
                 if self._line and not self._over.is_set():
-                    self._screen.show(self._line)
+                    self._place.show(self._line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
@@ -139,5 +135,5 @@ class ScreenDisplay(ProgressDisplay):
 
     def _step_aside(self) -> Generator[None, object, object]:
         with self._lock:
-            self._screen.clear()
+            self._place.clear()
             return (yield)
